@@ -1,0 +1,1 @@
+//! Why a trial ended: tracebacks, signatures, classes.

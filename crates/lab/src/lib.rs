@@ -1,0 +1,6 @@
+//! Experiment design, schedule, run loop, causes, hypotheses and verdicts.
+#![forbid(unsafe_code)]
+
+pub mod cause;
+pub mod spec;
+pub mod stats;

@@ -1,0 +1,1 @@
+//! The experiment file as typed, and its check into a plan.

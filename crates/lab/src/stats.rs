@@ -1,0 +1,1 @@
+//! Pure statistics, each with its source.

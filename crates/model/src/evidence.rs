@@ -1,0 +1,72 @@
+//! Evidence: where a statement comes from, in a form that the user can open.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::TrialId;
+
+/// What sort of source a statement has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    /// A line of captured output; `where` is `stderr:120`.
+    Log,
+    /// An exit status or signal.
+    Exit,
+    /// A probe's hit; `where` is `kv-budget/pid 812/0`.
+    Hit,
+    /// An HTTP answer.
+    Http,
+    /// A measurement taken from outside, such as a counter of the kernel.
+    Sample,
+    /// An equation with its numbers.
+    Formula,
+    /// A file on disk.
+    File,
+}
+
+/// One source of one statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The trial it was seen in; `None` for statements about the files or the plan.
+    pub trial: Option<TrialId>,
+    /// What sort of source it is.
+    pub kind: EvidenceKind,
+    /// The place, such as `stderr:120`, `exit`, or `kv-budget/pid 812/0`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What stands there.
+    pub text: String,
+}
+
+impl Evidence {
+    /// A line of captured output.
+    #[must_use]
+    pub fn log(trial: TrialId, stream: Stream, line: u64, text: impl Into<String>) -> Self {
+        Self { trial: Some(trial), kind: EvidenceKind::Log, place: format!("{}:{line}", stream.name()), text: text.into() }
+    }
+}
+
+/// One of the program's two output streams, or its workload's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stream {
+    /// The program's standard output.
+    Stdout,
+    /// The program's standard error.
+    Stderr,
+    /// Both streams of the workload command.
+    Workload,
+}
+
+impl Stream {
+    /// The name used in evidence and file names.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+            Stream::Workload => "workload",
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The words of Bystander as types: ids, units, captured values, hits, events, outcomes, reports.
+//!
+//! Every other crate speaks through these types. Nothing here reads, writes or prints; what is unknown is `None`
+//! (`null` in JSON), never 0. Units are in the names: `_ns`, `_s`, `_gib`, `_bytes`.
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod cell;
+pub mod diagnostic;
+pub mod edit;
+pub mod event;
+pub mod evidence;
+pub mod hit;
+pub mod ids;
+pub mod outcome;
+pub mod patch;
+pub mod provenance;
+pub mod report;
+pub mod value;
+
+/// The version of the machine-readable output; it changes when the meaning of a field changes.
+pub const FORMAT: u32 = 1;
