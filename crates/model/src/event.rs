@@ -1,1 +1,216 @@
-//! event
+//! Events: everything that happens in a run, in one order, recorded before it is shown.
+//!
+//! An event is identified by `(run, trial, origin, seq)` and inserted idempotently, so that a stream that is sent twice is recorded once.
+//! The state of a run is a fold over its events; nothing else is kept.
+
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::budget::BudgetReport;
+use crate::cell::Cell;
+use crate::edit::{AppliedEdit, RevertedEdit};
+use crate::evidence::{Evidence, Stream};
+use crate::hit::{Hit, Receipt};
+use crate::ids::{RunId, TimeNs, TrialId};
+use crate::outcome::{Cause, Outcome};
+use crate::provenance::Provenance;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The run.
+    pub run: RunId,
+    /// The trial; `None` for what concerns the run as a whole.
+    pub trial: Option<TrialId>,
+    /// Who saw it.
+    pub origin: Origin,
+    /// Its number among the events of `(run, trial, origin)`, from 0.
+    pub seq: u64,
+    /// When it was seen.
+    pub time: TimeNs,
+    /// What it was.
+    pub body: EventBody,
+}
+
+/// Who saw an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The run loop.
+    Lab,
+    /// The place where the trial runs.
+    Host,
+}
+
+/// Why a trial is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// It is a cell of a block: a data point.
+    Measure,
+    /// It checks the baseline against `expect`, and enters no test.
+    Gate,
+    /// A bare baseline after the last undo: shows by behaviour that everything is as before. Enters no test.
+    Clean,
+}
+
+/// Where a trial stands in the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    /// Why it is run.
+    pub purpose: Purpose,
+    /// The block, from 1; 0 outside blocks.
+    pub block: u32,
+    /// The position in the block, from 1; counts gate and clean trials from 1.
+    pub position: u32,
+    /// 1 for the first launch at this position, then one more for each void or interrupted one.
+    pub attempt: u32,
+    /// The cell.
+    pub cell: Cell,
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum RunEnd {
+    /// Every planned block was run, or more could not change the primary answer.
+    Finished {
+        /// Why it stopped where it did, in a sentence.
+        why: String,
+    },
+    /// The baseline was not as `expect` declares.
+    Gated {
+        /// What it was instead.
+        why: String,
+    },
+    /// Three voids in one position.
+    Invalid {
+        /// What contaminated them, naming the holder.
+        why: String,
+    },
+    /// The user stopped it; the same command goes on.
+    Interrupted,
+    /// Bystander could not go on, such as with a full disk.
+    Broken {
+        /// What failed.
+        why: String,
+    },
+}
+
+/// How a trial ended, with everything that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialEnd {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The cause, for every outcome but `completed`.
+    pub cause: Option<Cause>,
+    /// What shows that the outcome is so: the ready line, the exit status, the workload's exit.
+    pub evidence: Vec<Evidence>,
+    /// The exit code of the main process.
+    pub exit: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Seconds from spawn to ready.
+    pub ready_s: Option<f64>,
+    /// Seconds from spawn to the last process gone.
+    pub wall_s: f64,
+    /// Metrics by name; `None` where the source showed no value.
+    pub metrics: IndexMap<String, Option<f64>>,
+    /// Where each metric was read.
+    pub metric_evidence: IndexMap<String, Evidence>,
+    /// The engine's memory budget, where one could be read.
+    pub budget: Option<BudgetReport>,
+    /// Peak resident memory of the process tree, in bytes, as sampled.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// A file that an instrument touched or could have touched, before the run and now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileProof {
+    /// The file.
+    pub file: PathBuf,
+    /// SHA-256 before the run, in hex.
+    pub before_sha256: String,
+    /// SHA-256 now; `None` where it is gone.
+    pub after_sha256: Option<String>,
+    /// Whether mode, owner, modification time and extended attributes are as before.
+    pub metadata_same: bool,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "events are built one at a time and serialised at once")]
+pub enum EventBody {
+    /// The run was created.
+    RunStarted {
+        /// The checked plan, as the lab serialises it.
+        plan: serde_json::Value,
+        /// What must be the same for a resume: hashes of specification, program and instrumented files.
+        fingerprint: IndexMap<String, String>,
+        /// The seed of the order.
+        seed: u64,
+        /// The version of Bystander.
+        version: String,
+        /// Files that instruments touch, as they are before the first launch.
+        files: Vec<FileProof>,
+    },
+    /// The same command took up a run that had been stopped.
+    RunResumed,
+    /// A trial takes its place in the plan.
+    TrialStarted {
+        /// Where it stands.
+        slot: Slot,
+    },
+    /// The program was spawned.
+    Launched {
+        /// What was launched.
+        provenance: Box<Provenance>,
+        /// The main process.
+        pid: u32,
+    },
+    /// An edit was put on disk.
+    Edited(AppliedEdit),
+    /// An edit was undone.
+    Undone(RevertedEdit),
+    /// The program was ready.
+    Ready {
+        /// Seconds from spawn.
+        after_s: f64,
+        /// What showed it.
+        evidence: Vec<Evidence>,
+    },
+    /// A probe fired.
+    Hit(Hit),
+    /// A process's account of a probe.
+    Receipt(Receipt),
+    /// An output stream was kept.
+    Output {
+        /// The stream.
+        stream: Stream,
+        /// The file, relative to the state directory.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+        /// Its lines.
+        lines: u64,
+        /// SHA-256 in hex.
+        sha256: String,
+    },
+    /// The trial is over and nothing of it is left.
+    TrialEnded(TrialEnd),
+    /// The files were compared with how they were before the run.
+    Restored {
+        /// Each file.
+        files: Vec<FileProof>,
+    },
+    /// Something worth saying that is none of the above.
+    Note {
+        /// A sentence.
+        text: String,
+    },
+    /// The run came to an end.
+    RunEnded(RunEnd),
+}

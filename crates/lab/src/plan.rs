@@ -1,0 +1,325 @@
+//! The checked plan: what an experiment file decides once nothing in it is open any more.
+//!
+//! It is serialised into the first event of a run, so that a report needs the record alone. Texts may hold `{port}`, `{trial}` (a private
+//! directory of the trial) and `{python}`; they are filled for each trial by [`Template::fill`].
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bystander_model::cell::Cell;
+use bystander_model::outcome::Outcome;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// Everything that a run needs to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The experiment file, absolute.
+    pub file: PathBuf,
+    /// The question, as the file asks it.
+    pub question: Option<String>,
+    /// The program under test.
+    pub program: Program,
+    /// What is done to the program once it is ready.
+    pub workload: Option<Workload>,
+    /// Factors with their levels, in the order of the file.
+    pub factors: IndexMap<String, IndexMap<String, Level>>,
+    /// Probes that the plan uses.
+    pub probes: Vec<Probe>,
+    /// Edits that the plan uses.
+    pub edits: Vec<Edit>,
+    /// Metrics by name.
+    pub metrics: IndexMap<String, Metric>,
+    /// The cell that everything is compared with.
+    pub baseline: Cell,
+    /// Every cell once, the baseline first.
+    pub cells: Vec<Cell>,
+    /// Instrument levels by name: what goes in together. `none` is empty.
+    pub instruments: IndexMap<String, Vec<String>>,
+    /// The least and greatest number of blocks.
+    pub blocks: Blocks,
+    /// The seed of the order, where the file fixes it.
+    pub seed: Option<u64>,
+    /// What the baseline is declared to do.
+    pub expect: Expect,
+    /// The one answer that may stop the run: `outcome`, or a metric's name.
+    pub primary: String,
+    /// Whether a plan that cannot reach its level is accepted as a description.
+    pub describe: bool,
+    /// Whether a first block of one and the same failure stops the run.
+    pub stop: Stop,
+    /// What a refused instrument does to the run.
+    pub refused: Refused,
+    /// Claims to be judged.
+    pub hypotheses: Vec<Hypothesis>,
+}
+
+impl Plan {
+    /// The names of the instruments that go into a cell.
+    #[must_use]
+    pub fn instruments_of(&self, cell: &Cell) -> &[String] {
+        self.instruments.get(&cell.instrument).map_or(&[], Vec::as_slice)
+    }
+
+    /// The edits that go into a cell, in the order of the file.
+    pub fn edits_of<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a Edit> {
+        self.edits.iter().filter(|edit| self.instruments_of(cell).contains(&edit.name))
+    }
+
+    /// The probes that go into a cell, in the order of the file.
+    pub fn probes_of<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a Probe> {
+        self.probes.iter().filter(|probe| self.instruments_of(cell).contains(&probe.name))
+    }
+
+    /// The folder that relative paths of the file are relative to.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.file.parent().map_or_else(|| PathBuf::from("."), PathBuf::from)
+    }
+}
+
+/// A text with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Template(pub String);
+
+impl Template {
+    /// Fills `{name}` for each given name; other braces stay as they are.
+    #[must_use]
+    pub fn fill(&self, values: &[(&str, &str)]) -> String {
+        values.iter().fold(self.0.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    }
+
+    /// Whether `{name}` occurs.
+    #[must_use]
+    pub fn mentions(&self, name: &str) -> bool {
+        self.0.contains(&format!("{{{name}}}"))
+    }
+}
+
+/// The program under test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Command and arguments; levels append theirs.
+    pub command: Vec<Template>,
+    /// The working directory, absolute.
+    pub cwd: PathBuf,
+    /// Variables set on top of the caller's environment.
+    pub env: IndexMap<String, Template>,
+    /// What shows that it is ready; `None` for a program that simply ends.
+    pub ready: Option<Ready>,
+    /// From spawn to the end, workload included.
+    pub timeout: Duration,
+    /// Without output for this long and not ready, it counts as stalled in the words of a time-out.
+    pub stall: Duration,
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+}
+
+/// Conditions of readiness; all that are named must hold.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ready {
+    /// A GET on this address is answered with 200 to 399 by a process of this trial.
+    pub http: Option<Template>,
+    /// A line of output matches this pattern.
+    pub log: Option<String>,
+    /// A process of this trial listens on this port.
+    pub port: Option<Template>,
+}
+
+/// A command that is run against the ready program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Command and arguments.
+    pub command: Vec<Template>,
+    /// From its spawn to its end.
+    pub timeout: Duration,
+}
+
+/// What a level changes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Arguments appended to the command.
+    pub args: Vec<Template>,
+    /// Variables set.
+    pub env: IndexMap<String, Template>,
+    /// Variables removed.
+    pub unset: Vec<String>,
+}
+
+/// A probe as the file asks for it; the place is checked by the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// The name.
+    pub name: String,
+    /// `module:function`, or `path/to/file.py:LINE`.
+    pub at: String,
+    /// A statement by syntax; the probe sits after it.
+    pub after: Option<String>,
+    /// Expressions to capture.
+    pub capture: Vec<String>,
+    /// Whether expressions outside the whitelist are allowed.
+    pub allow_unsafe: bool,
+    /// Hits recorded per process.
+    pub limit: Option<u64>,
+    /// An expression that tells the rank.
+    pub rank: Option<String>,
+    /// Where the keys stand in the experiment file, for diagnostics: `at`, `after`, `capture.N`, `name`.
+    pub spans: IndexMap<String, Range<usize>>,
+}
+
+/// An edit as the file asks for it; the text is looked for by the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Edit {
+    /// The name.
+    pub name: String,
+    /// The file, absolute.
+    pub file: PathBuf,
+    /// The text that must occur exactly once.
+    pub find: String,
+    /// What happens to it.
+    pub action: EditAction,
+    /// SHA-256 that the file must have, in hex.
+    pub sha256: Option<String>,
+    /// Names that the inserted text may use though nothing in the file defines them.
+    pub allow_undefined: Vec<String>,
+    /// Where the keys stand in the experiment file, for diagnostics: `file`, `find`, `text`, `sha256`, `name`.
+    pub spans: IndexMap<String, Range<usize>>,
+}
+
+/// What an edit does with the text it finds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EditAction {
+    /// Puts a text after it.
+    InsertAfter(String),
+    /// Puts a text before it.
+    InsertBefore(String),
+    /// Puts a text in its place.
+    Replace(String),
+}
+
+/// A number read once per launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Where it is read.
+    pub source: MetricSource,
+    /// How effects are expressed.
+    pub scale: Scale,
+    /// What counts as no effect: in the metric's unit for differences, as a fraction (0.02) for ratios.
+    pub margin: Option<f64>,
+    /// The unit, for tables.
+    pub unit: Option<String>,
+}
+
+/// Where a metric is read. Patterns have exactly one group, a number, and must match exactly one line unless `pick` says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricSource {
+    /// The program's output, both streams.
+    Log {
+        /// The pattern.
+        pattern: String,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// The workload's output.
+    Workload {
+        /// The pattern.
+        pattern: String,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// Seconds from spawn to ready.
+    ReadySeconds,
+    /// Seconds from spawn to the last process gone.
+    WallSeconds,
+}
+
+/// Which of several matches counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// There must be exactly one; several are no value.
+    Only,
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// The sum.
+    Sum,
+}
+
+/// How effects on a metric are expressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// As ratios, computed on logarithms.
+    Ratio,
+    /// As differences.
+    Difference,
+}
+
+/// How many blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocks {
+    /// No answer before this many, unless the first block settles it.
+    pub min: u32,
+    /// No more than this many.
+    pub max: u32,
+}
+
+/// What the baseline is declared to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// No gate.
+    Any,
+    /// It completes.
+    Completed,
+    /// It fails.
+    Failed,
+}
+
+/// Whether a first block of one and the same failure stops the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It does: more launches cannot answer the question.
+    Same,
+    /// It does not: every block is run.
+    All,
+}
+
+/// What a refused instrument does to the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refused {
+    /// Nothing is launched.
+    Stop,
+    /// Its cells are left out, and the report says so.
+    Drop,
+}
+
+/// A claim and what it predicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hypothesis {
+    /// The claim.
+    pub claim: String,
+    /// What must be seen if it is true.
+    pub predicts: Vec<Prediction>,
+}
+
+/// What a hypothesis predicts of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// The cell.
+    pub cell: Cell,
+    /// The outcome of every trial of the cell.
+    pub outcome: Outcome,
+}
