@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod design;
 pub mod spec;
 pub mod stats;

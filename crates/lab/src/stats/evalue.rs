@@ -36,8 +36,8 @@ pub fn two_proportions(blocks: &[(Tally, Tally)], gamma: f64) -> Result<Vec<f64>
 /// Computes the sign e-process: its value after each block, `true` for a positive difference.
 ///
 /// Beta(a, a) mixture over the probability of a positive sign against 1/2: each block multiplies by `2 (c + a) / (k + 2a)`, c being the earlier
-/// blocks of the same sign and k the earlier blocks. H. Robbins, Ann. Math. Stat. 41 (1970). With a = 1/2 it passes 20 after seven blocks of one sign
-/// following the first.
+/// blocks of the same sign and k the earlier blocks. H. Robbins, Ann. Math. Stat. 41 (1970). With a = 1/2 it passes 20 with the seventh block of one
+/// sign.
 ///
 /// # Errors
 /// `a` not positive.

@@ -52,15 +52,32 @@ pub fn launches_for_power(test: OutcomeTest, p1: f64, p0: f64, alpha: f64, wante
     if p1 == p0 && wanted > alpha {
         return power(test, 1, p1, p0, alpha).map(|_| None);
     }
-    let mut first = None;
-    for n in 1..=MAX_LAUNCHES {
-        let enough = power(test, n, p1, p0, alpha)? >= wanted;
-        first = if enough { first.or(Some(n)) } else { None };
-        if first.is_some_and(|first| n >= first + SAW_TOOTH) {
-            break;
+    let enough = |n: u32| power(test, n, p1, p0, alpha).map(|power| power >= wanted);
+    let (mut low, mut high) = (0, 1);
+    while !enough(high)? {
+        if high == MAX_LAUNCHES {
+            return Ok(None);
         }
+        (low, high) = (high, (2 * high).min(MAX_LAUNCHES));
     }
-    Ok(first)
+    while high - low > 1 {
+        let middle = u32::midpoint(low, high);
+        if enough(middle)? { high = middle } else { low = middle }
+    }
+    past_the_saw_tooth(high, enough)
+}
+
+/// The first number from `start` on that is enough and stays so.
+fn past_the_saw_tooth(start: u32, enough: impl Fn(u32) -> Result<bool, StatsError>) -> Result<Option<u32>, StatsError> {
+    let mut first = start;
+    let mut next = start + 1;
+    while next <= (first + SAW_TOOTH).min(MAX_LAUNCHES) {
+        if !enough(next)? {
+            first = next + 1;
+        }
+        next += 1;
+    }
+    Ok((first <= MAX_LAUNCHES).then_some(first))
 }
 
 /// Gives the least number of failures of `n` launches that differ from no failure in `n` at `alpha`, two-sided; `None` if even `n` do not.
