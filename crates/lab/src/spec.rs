@@ -27,6 +27,7 @@ mod nearest;
 mod pattern;
 mod placeholder;
 mod places;
+mod power;
 mod probes;
 mod problems;
 mod program;
@@ -146,6 +147,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     if !problems.refuse() {
         cross::unused_instruments(&plan, &declared, problems);
         cross::untold_port(&plan, root, problems);
+        power::tell(&plan, root, problems);
     }
     plan
 }

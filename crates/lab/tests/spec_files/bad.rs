@@ -703,6 +703,68 @@ fn hypotheses_predict_cells_that_are_launched() {
 }
 
 #[test]
+fn a_plan_that_cannot_reach_its_level_is_refused_unless_it_describes() {
+    let plan = |more: &str| compared(&format!("[plan]\nbaseline = {{ ar = 'nccl', instrument = 'none' }}\n{more}"));
+    assert_snapshot!(plan("blocks = 4"), @r###"
+    error spec.cannot_reach 13:10 "4"
+      the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 4 are run
+      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
+    "###);
+    assert_snapshot!(plan("blocks = { max = 3 }"), @r###"
+    error spec.cannot_reach 13:10 "{ max = 3 }"
+      the plan cannot answer for `ar`: that needs 4 blocks, and at most 3 are run
+      note: at its level of 0.0500, even a cell that fails in every launch against one that never fails needs 4 launches of each
+      help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
+    error spec.cannot_reach 13:10 "{ max = 3 }"
+      the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 3 are run
+      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
+    "###);
+    assert_snapshot!(plan("blocks = 3\ndescribe = true"), @"");
+    assert_snapshot!(plan("blocks = 5"), @"");
+    assert_snapshot!(plan("blocks = { max = 12 }"), @r###"
+    warning spec.blocks_beyond_looks 13:10 "{ max = 12 }"
+      outcomes are looked at until block 10 for `ar`: later blocks serve metrics alone
+      note: looking after every block keeps false positives at the level of 0.0500 for 10 blocks, and no longer
+    "###);
+    assert_snapshot!(plan("blocks = { max = 20 }"), @r###"
+    warning spec.blocks_beyond_looks 13:10 "{ max = 20 }"
+      outcomes are looked at until block 10 for `ar`: later blocks serve metrics alone
+      note: looking after every block keeps false positives at the level of 0.0500 for 10 blocks, and no longer
+    warning spec.blocks_beyond_looks 13:10 "{ max = 20 }"
+      outcomes are looked at until block 12 for `kv` and `print`: later blocks serve metrics alone
+      note: looking after every block keeps false positives at the level of 0.0167 for 12 blocks, and no longer
+    "###);
+    let three = "program.command = ['true']\nfactors.n = { a = {}, b = { args = ['b'] }, c = { args = ['c'] } }\nplan = { baseline.n = 'a', blocks = 4 }";
+    assert_snapshot!(shown(three), @r###"
+    error spec.cannot_reach 3:37 "4"
+      the plan cannot answer for `n`: that needs 5 blocks, and at most 4 are run
+      note: at its level of 0.0250, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
+    "###);
+    assert_snapshot!(plan("primary = 'up'\nblocks = 1\n[metrics]\nup.from = 'wall_s'"), @r###"
+    warning spec.cannot_reach 14:10 "1"
+      the plan cannot answer for `ar`: that needs 4 blocks, and at most 1 are run
+      note: at its level of 0.0500, even a cell that fails in every launch against one that never fails needs 4 launches of each
+      help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
+    warning spec.cannot_reach 14:10 "1"
+      the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 1 are run
+      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
+    error spec.cannot_reach 14:10 "1"
+      the plan cannot answer for `up`: one launch of each cell has no spread
+      help: run at least 2 blocks, or write `describe = true` to launch without a verdict
+    "###);
+    assert_snapshot!(plan("primary = 'up'\nblocks = 4\n[metrics]\nup.from = 'wall_s'"), @r###"
+    warning spec.cannot_reach 14:10 "4"
+      the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 4 are run
+      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
+    "###);
+}
+
+#[test]
 fn too_many_cells_are_refused_before_they_are_made() {
     let levels = |factor: usize| format!("f{factor} = {{ a = {{}}, b = {{ args = ['b'] }}, c = {{ args = ['c'] }} }}\n");
     let baseline: Vec<String> = (0..60).map(|factor| format!("f{factor} = 'a'")).collect();
