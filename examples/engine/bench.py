@@ -11,7 +11,7 @@ import json
 import sys
 import time
 
-PROMPT = "The sky over the port"
+PROMPT = "Hi"
 
 
 def complete(connection, max_tokens):

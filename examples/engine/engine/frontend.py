@@ -1,6 +1,7 @@
 """HTTP: health, models, completions, server info, metrics. Only the parent imports this."""
 
 import json
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,6 +38,16 @@ def text_of(token):
     return chr(token) if 32 <= token < 127 else " "
 
 
+class Server(ThreadingHTTPServer):
+    """A thread for each connection."""
+
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Logs in one line that a connection broke: mostly a client that did not wait."""
+        log(f"INFO:     connection of {client_address} broke: {sys.exc_info()[1]!r}")
+
+
 class Frontend:
     """What the HTTP threads share: the ranks' sockets, used by one request at a time, and counts."""
 
@@ -51,7 +62,7 @@ class Frontend:
     def start(self, listener):
         """Answers on `listener` from now on, in threads."""
         handler = type("BoundHandler", (Handler,), {"frontend": self})
-        server = ThreadingHTTPServer(listener.getsockname()[:2], handler, bind_and_activate=False)
+        server = Server(listener.getsockname()[:2], handler, bind_and_activate=False)
         server.socket.close()
         server.socket = listener
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -4,24 +4,25 @@ Everything is an integer, so a sum over ranks is the same in any order and greed
 same for both all-reduces and for every --tp-size. All weight bytes lie on the board of the rank.
 
 Per layer, one shard holds HEADS heads (16 weights for the query, 16 for the output) and, of each
-expert, UNITS hidden units (16 weights in, 16 out, one bias); every rank also holds the layer's
-norm, router and latent weights. One layer is one partial sum per rank, and one all-reduce.
+expert, UNITS hidden units (16 weights in, 16 out, one bias). Every rank also holds the layer's norm,
+latent and two routers. A token runs one head of each shard and one expert, so that plain Python
+keeps up. One layer is one partial sum per rank, and one all-reduce.
 """
 
 import random
-from operator import mul
+from operator import add, mul
 
 HIDDEN = 16
 SHARDS = 8
 HEADS = 8
-EXPERTS = 940
-UNITS = 10
+EXPERTS = 1880
+UNITS = 5
 UNIT_BYTES = 2 * HIDDEN + 1
 VOCABULARY = 656  # 256 bytes and 400 syllables
 
-REPLICATED_BYTES = 4 * HIDDEN  # norm, router, latent, norm of the latent
-HEADS_BYTES = HEADS * 2 * HIDDEN
-SHARD_BYTES = HEADS_BYTES + EXPERTS * UNITS * UNIT_BYTES
+REPLICATED_BYTES = 4 * HIDDEN  # norm, latent, router of experts, router of heads
+HEAD_BYTES = 2 * HIDDEN
+SHARD_BYTES = HEADS * HEAD_BYTES + EXPERTS * UNITS * UNIT_BYTES
 EMBEDDING_BYTES = VOCABULARY * HIDDEN
 HEAD_ROWS = VOCABULARY // SHARDS  # rows of the output layer in one shard
 
@@ -84,47 +85,52 @@ class Model:
         return view.cast("b")
 
     def forward(self, tokens, slots, kv_pool):
-        """Runs the last `tokens` of a sequence whose positions lie in `slots`; returns the last state."""
+        """Runs `tokens`, the last of the sequence whose positions lie in `slots`.
+
+        Writes their latents into the KV cache and returns the state after the last token.
+        """
         first = len(slots) - len(tokens)
-        states = [self.embedding[t * HIDDEN:(t + 1) * HIDDEN].tolist() for t in tokens]
+        states = [self._embed(token, first + i) for i, token in enumerate(tokens)]
         for number, layer in enumerate(self.layers):
-            norm, router, latent, latent_norm = (
+            norm, latent, router, head_router = (
                 layer[i * HIDDEN:(i + 1) * HIDDEN].tolist() for i in range(4))
-            states = [normalise([v + (v * w >> 8) for v, w in zip(x, norm)]) for x in states]
+            inputs = [normalise(list(map(mul, x, norm))) for x in states]
             index = kv_pool.latent_of_layer(number)
             if kv_pool.first_layer_of_latent(index) == number:
-                for slot, x in zip(slots[first:], states):
-                    kv_pool.write(slot, index, dot(latent, x) + dot(latent_norm, x) // 4)
+                for slot, x in zip(slots[first:], inputs):
+                    kv_pool.write(slot, index, dot(latent, x) >> 4)
             seen = kv_pool.read(slots, index)
             partial = []
-            for i, x in enumerate(states):
-                expert = dot(router, x) % EXPERTS
+            for i, x in enumerate(inputs):
                 past = seen[:first + i + 1]
-                partial += self._partial(layer, expert, x, min(past), max(past))
+                expert, head = dot(router, x) % EXPERTS, dot(head_router, x) % HEADS
+                partial += self._partial(layer, expert, head, x, min(past), max(past))
             total = self.group.all_reduce(partial)
-            states = [[v * 4 + (s >> 6) for v, s in zip(x, total[i * HIDDEN:])]
-                      for i, x in enumerate(states)]
-        return [v + (v * w >> 8) for v, w in zip(normalise(states[-1]), self.norm)]
+            states = [list(map(add, x, total[i * HIDDEN:])) for i, x in enumerate(states)]
+        return list(map(mul, normalise(states[-1]), self.norm))
 
-    def _partial(self, layer, expert, x, least, most):
+    def _embed(self, token, position):
+        row = self.embedding[token * HIDDEN:(token + 1) * HIDDEN]
+        return [(v << 6) + (position * (2 * i + 1) * 512 % 8192) for i, v in enumerate(row)]
+
+    def _partial(self, layer, expert, head, x, least, most):
         """This rank's share of one layer's output for the state `x`.
 
         Attention is hard: a head looks at the one position whose latent suits its query best.
         """
         y = [0] * HIDDEN
         for i in range(len(self.shards)):
-            start = REPLICATED_BYTES + i * SHARD_BYTES
-            rows = layer[start:start + HEADS_BYTES].tolist()
-            for j in range(0, len(rows), 2 * HIDDEN):
-                query = dot(rows[j:j + HIDDEN], x)
-                value = (most if query > 0 else least) >> 4
-                y = [a + value * w for a, w in zip(y, rows[j + HIDDEN:j + 2 * HIDDEN])]
-            start += HEADS_BYTES + expert * UNITS * UNIT_BYTES
+            shard = REPLICATED_BYTES + i * SHARD_BYTES
+            start = shard + head * HEAD_BYTES
+            rows = layer[start:start + HEAD_BYTES].tolist()
+            value = most if dot(rows[:HIDDEN], x) > 0 else least
+            y = [a + (value * w >> 6) for a, w in zip(y, rows[HIDDEN:])]
+            start = shard + HEADS * HEAD_BYTES + expert * UNITS * UNIT_BYTES
             rows = layer[start:start + UNITS * UNIT_BYTES].tolist()
             for j in range(0, len(rows), UNIT_BYTES):
                 hidden = (dot(rows[j:j + HIDDEN], x) >> 6) + rows[j + 2 * HIDDEN]
                 if hidden > 0:
-                    y = [a + hidden * w for a, w in zip(y, rows[j + HIDDEN:j + 2 * HIDDEN])]
+                    y = [a + (hidden * w >> 6) for a, w in zip(y, rows[j + HIDDEN:j + 2 * HIDDEN])]
         return y
 
     def greedy_token(self, state):

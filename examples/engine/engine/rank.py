@@ -78,10 +78,20 @@ class Scheduler:
             kv_pool.give(runs)
 
 
+def name_process(name):
+    """Sets the name that `ps` and `top` show."""
+    try:
+        with open("/proc/self/comm", "w") as comm:
+            comm.write(name)
+    except OSError:
+        pass  # only a comfort, and not every sandbox allows it
+
+
 def run_rank(server_args, model_config, rank, links, parent_pid):
     """The main function of a rank process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     set_label(f"TP{rank}")
+    name_process(f"engine TP{rank}")
     try:
         scheduler = Scheduler(server_args, model_config, rank, links)
         scheduler.announce()
