@@ -14,6 +14,7 @@ from engine.log import log
 from engine.rank import run_rank
 
 FULL_INTERCONNECT = False  # boards on PCIe, with no direct link between each two of them
+SIGNAL_DELAY = 0.2  # seconds in which a signal to a whole process group reaches all of it
 GRACE = {0: 0.5, 1: 2.0}  # seconds for ranks to leave, by exit code: failing ranks log tracebacks
 
 
@@ -124,6 +125,10 @@ def watch(signals, ranks, frontend):
     ready = []
     while True:
         events = [fd for fd, _ in poll.poll()]
+        if any(fd in processes for fd in events):
+            # What ended a rank may be a signal to all, or its own SIGQUIT to come: that counts first.
+            select.select([signals], [], [], SIGNAL_DELAY)
+            events = [fd for fd, _ in poll.poll()]
         if signals.fileno() in events:
             return exit_code_for(signals.recv(64))
         for fd in events:

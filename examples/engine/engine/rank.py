@@ -87,6 +87,15 @@ def name_process(name):
         pass  # only a comfort, and not every sandbox allows it
 
 
+def wait_for_parent(sock):
+    """Waits until the parent has closed its end or is gone itself."""
+    try:
+        while sock.recv(1 << 16):
+            pass
+    except ConnectionError:
+        pass
+
+
 def run_rank(server_args, model_config, rank, links, parent_pid):
     """The main function of a rank process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
@@ -97,6 +106,7 @@ def run_rank(server_args, model_config, rank, links, parent_pid):
         scheduler.announce()
         scheduler.serve()
     except ConnectionError as error:
+        wait_for_parent(links.parent)  # it says first which rank has gone; then this one may end
         log(f"Leaving, because another process has gone: {error}")
         sys.exit(1)
     except Exception:
