@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod design;
 pub mod plan;
 pub mod spec;
 pub mod stats;

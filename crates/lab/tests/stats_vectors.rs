@@ -1,0 +1,14 @@
+//! The statistics against the committed vectors: every group that is a computation. Tolerances are those of the file's `meta`: 1e-9, 1e-6 for a
+//! supremum found on a grid.
+//!
+//! Not asserted: simulated groups, which are documentation, and what nothing here computes: Barnard's test, posteriors, bootstrap intervals,
+//! Brunner-Munzel, change points. The Williams rows and the readings of readiness patterns are tested where they are made.
+
+#[path = "stats_vectors/fixture.rs"]
+mod fixture;
+#[path = "stats_vectors/metrics.rs"]
+mod metrics;
+#[path = "stats_vectors/outcomes.rs"]
+mod outcomes;
+#[path = "stats_vectors/plans.rs"]
+mod plans;
