@@ -1,8 +1,19 @@
 //! Experiment design, schedule, run loop, causes, hypotheses and verdicts.
+//!
+//! The road through it: [`spec`] (as typed) → [`plan`] (checked) → [`conduct`] drives a [`place`] and records events → [`ledger`] folds them →
+//! [`verdict`] and [`summary`] answer. [`step`] alone decides what comes next, from the ledger alone, so that a killed run goes on where it stood.
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod conduct;
+pub mod contrast;
 pub mod design;
+pub mod ledger;
+pub mod place;
 pub mod plan;
+pub mod provenance;
 pub mod spec;
 pub mod stats;
+pub mod step;
+pub mod summary;
+pub mod verdict;

@@ -45,6 +45,8 @@ pub struct Plan {
     pub expect: Expect,
     /// The one answer that may stop the run: `outcome`, or a metric's name.
     pub primary: String,
+    /// The difference of failure rates that counts as no effect, as a fraction; `None` claims none.
+    pub margin: Option<f64>,
     /// Whether a plan that cannot reach its level is accepted as a description.
     pub describe: bool,
     /// Whether a first block of one and the same failure stops the run.
@@ -53,6 +55,9 @@ pub struct Plan {
     pub refused: Refused,
     /// Claims to be judged.
     pub hypotheses: Vec<Hypothesis>,
+    /// Instruments that were refused before the first launch and left out, with the reason.
+    #[serde(default)]
+    pub left_out: IndexMap<String, String>,
 }
 
 impl Plan {
@@ -70,6 +75,19 @@ impl Plan {
     /// The probes that go into a cell, in the order of the file.
     pub fn probes_of<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a Probe> {
         self.probes.iter().filter(|probe| self.instruments_of(cell).contains(&probe.name))
+    }
+
+    /// Leaves an instrument out: no cell holds it any more, and the report says why.
+    pub fn leave_out(&mut self, name: &str, why: &str) {
+        let held: Vec<String> =
+            self.instruments.iter().filter(|(_, names)| names.iter().any(|n| n == name)).map(|(level, _)| level.clone()).collect();
+        for level in held {
+            self.instruments.shift_remove(&level);
+            self.cells.retain(|cell| cell.instrument != level);
+            self.left_out.insert(level, why.to_owned());
+        }
+        self.edits.retain(|edit| edit.name != name);
+        self.probes.retain(|probe| probe.name != name);
     }
 
     /// The folder that relative paths of the file are relative to.

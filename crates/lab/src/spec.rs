@@ -135,10 +135,12 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
         seed: choices.seed,
         expect: choices.expect,
         primary: choices.primary,
+        margin: choices.margin,
         describe: choices.describe,
         stop: choices.stop,
         refused: choices.refused,
         hypotheses,
+        left_out: IndexMap::new(),
         instruments,
         factors,
     };

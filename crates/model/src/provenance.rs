@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Provenance {
     /// The command with its arguments, placeholders filled.
     pub command: Vec<String>,
+    /// What stood for the placeholders of the command, such as `port`.
+    #[serde(default)]
+    pub placeholders: IndexMap<String, String>,
     /// The working directory.
     pub cwd: PathBuf,
     /// The effective environment of the program; secrets as `<hidden:HASH>`.

@@ -31,6 +31,7 @@ pub(super) struct Choices {
     pub(super) seed: Option<u64>,
     pub(super) expect: Expect,
     pub(super) primary: String,
+    pub(super) margin: Option<f64>,
     pub(super) describe: bool,
     pub(super) stop: Stop,
     pub(super) refused: Refused,
@@ -47,6 +48,7 @@ pub(super) fn choices(plan: Option<&Table<'_>>, metrics: &IndexMap<String, Metri
         seed: get("seed").and_then(|item| item.integer(0..=u64::MAX, problems)),
         expect: get("expect").and_then(|item| item.word(&EXPECT, problems)).unwrap_or(Expect::Any),
         primary: get("primary").and_then(|item| primary(&item, metrics, problems)).unwrap_or_else(|| OUTCOME.to_owned()),
+        margin: get("margin").and_then(|item| margin(&item, problems)),
         describe: get("describe").and_then(|item| item.flag(problems)).unwrap_or(false),
         stop: get("stop").and_then(|item| item.word(&STOP, problems)).unwrap_or(Stop::Same),
         refused: get("refused").and_then(|item| item.word(&REFUSED, problems)).unwrap_or(Refused::Stop),
@@ -90,6 +92,17 @@ fn primary(item: &Item<'_>, metrics: &IndexMap<String, Metric>, problems: &mut P
     let valid: Vec<&str> = [OUTCOME].into_iter().chain(metrics.keys().map(String::as_str)).collect();
     let problem = Diagnostic::error("spec.unknown_metric", format!("there is no metric `{text}`"));
     problems.push(&item.span, problem.help(hint(text, "valid answers", valid)));
+    None
+}
+
+/// Reads the difference of failure rates that counts as no effect.
+fn margin(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    let margin = item.number(problems)?;
+    if margin > 0.0 && margin < 1.0 {
+        return Some(margin);
+    }
+    let problem = item.invalid("is a difference of failure rates, and so between 0 and 1");
+    problems.push(&item.span, problem.help("ten points are written 0.1; the margin of a metric stands with the metric"));
     None
 }
 

@@ -17,7 +17,8 @@ pub(super) const EDIT: &[&str] = &["name", "file", "find", "insert_after", "inse
 /// Keys of a metric.
 pub(super) const METRIC: &[&str] = &["log", "workload", "from", "pick", "scale", "margin", "unit"];
 /// Keys of `[plan]`.
-pub(super) const PLAN: &[&str] = &["baseline", "instruments", "blocks", "seed", "expect", "primary", "describe", "stop", "refused"];
+pub(super) const PLAN: &[&str] =
+    &["baseline", "instruments", "blocks", "seed", "expect", "primary", "margin", "describe", "stop", "refused"];
 /// Keys of `plan.blocks`.
 pub(super) const BLOCKS: &[&str] = &["min", "max"];
 /// Keys of `[[hypotheses]]`.

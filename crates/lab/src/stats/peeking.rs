@@ -1,5 +1,8 @@
 //! What a two-sided Fisher test costs and gains when it is looked at after every block. Decisions during a run belong to `design`.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use super::combinatorics::ln_choose;
 use super::error::{StatsError, check_open_unit, check_probability};
 use super::fisher::{reaches, two_sided_given_total};
@@ -35,6 +38,18 @@ pub fn worst_case(alpha: f64, blocks: u32) -> Result<f64, StatsError> {
 /// `alpha` outside (0, 1).
 pub fn cap(alpha: f64) -> Result<u32, StatsError> {
     check_open_unit("alpha", alpha)?;
+    // A plan asks for the same two or three levels after every block, and the enumeration takes tens of milliseconds.
+    static KNOWN: Mutex<BTreeMap<u64, u32>> = Mutex::new(BTreeMap::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(blocks) = known().get(&alpha.to_bits()) {
+        return Ok(*blocks);
+    }
+    let blocks = enumerate_cap(alpha)?;
+    known().insert(alpha.to_bits(), blocks);
+    Ok(blocks)
+}
+
+fn enumerate_cap(alpha: f64) -> Result<u32, StatsError> {
     let mut paths = Paths::new();
     while paths.blocks < MAX_BLOCKS {
         paths.next_block(alpha);

@@ -624,6 +624,11 @@ fn the_plan_names_what_there_is() {
     error spec.invalid_value 13:10 "0"
       `plan.blocks` must be from 1 to 10000
     "###);
+    assert_snapshot!(plan("margin = 10"), @r###"
+    error spec.invalid_value 13:10 "10"
+      `plan.margin` is a difference of failure rates, and so between 0 and 1
+      help: ten points are written 0.1; the margin of a metric stands with the metric
+    "###);
     assert_snapshot!(plan("blocks = 'many'\nseed = -1"), @r###"
     error spec.wrong_type 13:10 "'many'"
       `plan.blocks` must be a number or a table, found a string
@@ -725,15 +730,15 @@ fn a_plan_that_cannot_reach_its_level_is_refused_unless_it_describes() {
     assert_snapshot!(plan("blocks = 5"), @"");
     assert_snapshot!(plan("blocks = { max = 12 }"), @r###"
     warning spec.blocks_beyond_looks 13:10 "{ max = 12 }"
-      outcomes are looked at until block 10 for `ar`: later blocks serve metrics alone
+      outcomes of `ar` are looked at until block 10 of 12
       note: looking after every block keeps false positives at the level of 0.0500 for 10 blocks, and no longer
     "###);
     assert_snapshot!(plan("blocks = { max = 20 }"), @r###"
     warning spec.blocks_beyond_looks 13:10 "{ max = 20 }"
-      outcomes are looked at until block 10 for `ar`: later blocks serve metrics alone
+      outcomes of `ar` are looked at until block 10 of 20
       note: looking after every block keeps false positives at the level of 0.0500 for 10 blocks, and no longer
     warning spec.blocks_beyond_looks 13:10 "{ max = 20 }"
-      outcomes are looked at until block 12 for `kv` and `print`: later blocks serve metrics alone
+      outcomes of `kv` and `print` are looked at until block 12 of 20
       note: looking after every block keeps false positives at the level of 0.0167 for 12 blocks, and no longer
     "###);
     let three = "program.command = ['true']\nfactors.n = { a = {}, b = { args = ['b'] }, c = { args = ['c'] } }\nplan = { baseline.n = 'a', blocks = 4 }";

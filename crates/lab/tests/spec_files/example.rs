@@ -37,7 +37,7 @@ fn the_story_is_read_as_it_is_written() {
     assert_eq!(allreduce["nccl"].args, templates(&["--disable-custom-all-reduce"]));
     assert_eq!(allreduce["custom"].env["FORCE_CUSTOM_AR"].0, "1");
     assert_eq!(plan.blocks, Blocks { min: 4, max: 10 });
-    assert_eq!((plan.seed, plan.expect, plan.primary.as_str()), (None, Expect::Any, "outcome"));
+    assert_eq!((plan.seed, plan.expect, plan.primary.as_str(), plan.margin), (None, Expect::Any, "outcome", None));
     assert_eq!((plan.describe, plan.stop, plan.refused), (false, Stop::Same, Refused::Stop));
     let metric = &plan.metrics["kv_tokens"];
     assert_eq!(metric.source, MetricSource::Log { pattern: r"max_total_num_tokens=(\d+)".into(), pick: Pick::Only });
@@ -130,7 +130,7 @@ fn every_key_reaches_the_plan() {
     let instruments: Vec<(&str, usize)> = plan.instruments.iter().map(|(name, names)| (name.as_str(), names.len())).collect();
     assert_eq!(instruments, [("look+before", 2), ("cut", 1), ("none", 0)]);
     assert_eq!((plan.blocks, plan.seed), (Blocks { min: 6, max: 6 }, Some(u64::MAX)));
-    assert_eq!((plan.expect, plan.primary.as_str()), (Expect::Completed, "p50"));
+    assert_eq!((plan.expect, plan.primary.as_str(), plan.margin), (Expect::Completed, "p50", Some(0.1)));
     assert_eq!((plan.describe, plan.stop, plan.refused), (true, Stop::All, Refused::Drop));
     assert_eq!(plan.hypotheses[0].predicts[0].outcome, Outcome::TimedOut);
     assert_eq!(plan.hypotheses[0].predicts[0].cell.to_string(), "off/look+before");
@@ -181,6 +181,7 @@ blocks = 6
 seed = 18446744073709551615
 expect = "completed"
 primary = "p50"
+margin = 0.1
 describe = true
 stop = "all"
 refused = "drop"

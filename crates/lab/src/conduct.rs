@@ -1,0 +1,169 @@
+//! The run loop: decide, launch, record, until the run has an end. Every event goes through one [`Recorder`], store first.
+
+use bystander_model::event::{Event, EventBody, Origin, RunEnd, TrialEnd};
+use bystander_model::ids::{RunId, TimeNs, TrialId};
+use bystander_model::outcome::{Cause, CauseGroup, Outcome};
+use indexmap::IndexMap;
+
+use crate::ledger::Ledger;
+use crate::place::{Checkup, LabError, Place, RecordRefused, Sink, TrialOrder};
+use crate::plan::Plan;
+use crate::step::{self, Step};
+
+/// Numbers events, records them, and keeps the ledger in step.
+struct Recorder<'a> {
+    ledger: &'a mut Ledger,
+    sink: &'a mut dyn Sink,
+}
+
+impl Recorder<'_> {
+    fn emit(&mut self, trial: Option<TrialId>, origin: Origin, body: EventBody) -> Result<(), LabError> {
+        let seq = self.ledger.next_seq(trial, origin);
+        let event = Event { run: self.ledger.run.clone(), trial, origin, seq, time: wall_clock(), body };
+        self.sink.append(&event)?;
+        self.ledger.apply(&event);
+        Ok(())
+    }
+}
+
+/// Creates the record of a new run.
+///
+/// # Errors
+/// [`LabError::Record`] when its first event cannot be recorded; [`LabError::Unreadable`] when the plan cannot be read back.
+pub fn create(run: &RunId, plan: &Plan, seed: u64, version: &str, checkup: &Checkup, sink: &mut dyn Sink) -> Result<Ledger, LabError> {
+    let plan = serde_json::to_value(plan).map_err(|error| LabError::Record(Box::new(error)))?;
+    let body = EventBody::RunStarted {
+        plan,
+        fingerprint: checkup.fingerprint.clone(),
+        seed,
+        version: version.to_owned(),
+        files: checkup.files.clone(),
+    };
+    let event = Event { run: run.clone(), trial: None, origin: Origin::Lab, seq: 0, time: wall_clock(), body };
+    sink.append(&event)?;
+    Ledger::replay(run, [event])
+}
+
+/// Takes up a run that was stopped: refuses when anything it depends on changed, and closes the trials that it died in.
+///
+/// # Errors
+/// [`LabError::Changed`] names what changed; [`LabError::Record`] when the resume cannot be recorded.
+pub fn resume(ledger: &mut Ledger, fingerprint: &IndexMap<String, String>, sink: &mut dyn Sink) -> Result<(), LabError> {
+    if let Some(what) = changed(&ledger.fingerprint, fingerprint) {
+        return Err(LabError::Changed { what });
+    }
+    let unfinished = ledger.unfinished();
+    let mut recorder = Recorder { ledger, sink };
+    recorder.emit(None, Origin::Lab, EventBody::RunResumed)?;
+    for trial in unfinished {
+        recorder.emit(Some(trial), Origin::Lab, EventBody::TrialEnded(died_with_us()))?;
+    }
+    Ok(())
+}
+
+/// The first thing that is not as it was.
+#[must_use]
+pub fn changed(then: &IndexMap<String, String>, now: &IndexMap<String, String>) -> Option<String> {
+    let differs = then.iter().find(|(name, hash)| now.get(*name) != Some(hash)).map(|(name, _)| name);
+    differs.or_else(|| now.keys().find(|name| !then.contains_key(*name))).cloned()
+}
+
+/// Runs trials until the run has an end, then compares the files and records the end.
+///
+/// # Errors
+/// [`LabError::Record`] when an event cannot be recorded: the run stops there, and what was recorded stays. Trouble of the place ends the
+/// run as [`RunEnd::Broken`] and is no error here.
+pub fn conduct(ledger: &mut Ledger, place: &mut dyn Place, sink: &mut dyn Sink) -> Result<RunEnd, LabError> {
+    let mut recorder = Recorder { ledger, sink };
+    let end = loop {
+        if place.interrupted() {
+            break RunEnd::Interrupted;
+        }
+        match step::next(recorder.ledger) {
+            Step::End(end) => break end,
+            Step::Launch(slot) => {
+                let trial = recorder.ledger.next_trial();
+                let order = TrialOrder { run: recorder.ledger.run.clone(), trial, slot };
+                if let Some(end) = launch(&mut recorder, place, &order)? {
+                    break end;
+                }
+            }
+        }
+    };
+    let files = place.compare(&recorder.ledger.files);
+    recorder.emit(None, Origin::Lab, EventBody::Restored { files })?;
+    recorder.emit(None, Origin::Lab, EventBody::RunEnded(end.clone()))?;
+    Ok(end)
+}
+
+/// Makes one launch; an end of the run where the place cannot go on.
+fn launch(recorder: &mut Recorder<'_>, place: &mut dyn Place, order: &TrialOrder) -> Result<Option<RunEnd>, LabError> {
+    let started = EventBody::TrialStarted { slot: order.slot.clone() };
+    recorder.emit(Some(order.trial), Origin::Lab, started)?;
+    let plan = recorder.ledger.plan.clone();
+    let mut refused = None;
+    let result = {
+        let mut emit = |body: EventBody| {
+            recorder.emit(Some(order.trial), Origin::Host, body).map_err(|error| {
+                refused.get_or_insert(error);
+                RecordRefused
+            })
+        };
+        place.run(&plan, order, &mut emit)
+    };
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let (end, broken) = match result {
+        Ok(end) => (end, None),
+        Err(error) => {
+            let why = chain(&*error);
+            (harness_end(&why), Some(RunEnd::Broken { why }))
+        }
+    };
+    recorder.emit(Some(order.trial), Origin::Lab, EventBody::TrialEnded(end))?;
+    Ok(broken)
+}
+
+fn wall_clock() -> TimeNs {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    TimeNs(u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// An error with its causes, outermost first.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+fn died_with_us() -> TrialEnd {
+    ended(Outcome::Interrupted, "interrupted", CauseGroup::Harness, "bystander was killed while this trial ran")
+}
+
+fn harness_end(why: &str) -> TrialEnd {
+    ended(Outcome::Undetermined, "harness", CauseGroup::Harness, why)
+}
+
+fn ended(outcome: Outcome, class: &str, group: CauseGroup, text: &str) -> TrialEnd {
+    let cause =
+        Cause { class: class.to_owned(), group, signature: class.to_owned(), text: text.to_owned(), blames: None, evidence: Vec::new() };
+    TrialEnd {
+        outcome,
+        cause: Some(cause),
+        evidence: Vec::new(),
+        exit: None,
+        signal: None,
+        ready_s: None,
+        wall_s: 0.0,
+        metrics: IndexMap::new(),
+        metric_evidence: IndexMap::new(),
+        budget: None,
+        peak_rss_bytes: None,
+    }
+}

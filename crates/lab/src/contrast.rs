@@ -1,0 +1,91 @@
+//! Which cells are compared, and at which level: fixed by the plan before the first launch.
+
+use bystander_model::cell::Cell;
+
+use crate::plan::Plan;
+
+/// The level of a factor's contrast on outcomes, before it is shared among the factor's levels.
+pub const ALPHA: f64 = 0.05;
+
+/// What a comparison is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// One level of a factor against the baseline's level, nothing put in.
+    Factor {
+        /// The factor.
+        factor: String,
+        /// The level.
+        level: String,
+    },
+    /// One instrument level against nothing put in, at the baseline's levels.
+    Instrument {
+        /// The instrument level.
+        instrument: String,
+    },
+}
+
+/// One comparison of two cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contrast {
+    /// What it is about.
+    pub subject: Subject,
+    /// The cell that is compared.
+    pub treated: Cell,
+    /// The cell that it is compared with.
+    pub control: Cell,
+    /// The level of its test on outcomes.
+    pub alpha: f64,
+}
+
+impl Contrast {
+    /// The `about` of its answers: `factor:NAME`, `factor:NAME=LEVEL` where several levels are compared, or `instrument:NAME`.
+    #[must_use]
+    pub fn about(&self, plan: &Plan) -> String {
+        match &self.subject {
+            Subject::Factor { factor, level } if plan.factors.get(factor).is_some_and(|levels| levels.len() > 2) => {
+                format!("factor:{factor}={level}")
+            }
+            Subject::Factor { factor, .. } => format!("factor:{factor}"),
+            Subject::Instrument { instrument } => format!("instrument:{instrument}"),
+        }
+    }
+}
+
+/// Every contrast of a plan whose cells are launched: factors first, then instruments.
+///
+/// A factor with k levels beside the baseline's is tested at [`ALPHA`] / k each; every instrument at a fixed [`ALPHA`] / 3, so that adding an
+/// instrument never changes the level of another.
+#[must_use]
+pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
+    let mut found = Vec::new();
+    for (factor, levels) in &plan.factors {
+        let baseline = plan.baseline.levels.get(factor);
+        let others: Vec<&String> = levels.keys().filter(|level| Some(*level) != baseline).collect();
+        for level in &others {
+            let mut treated = plan.baseline.clone();
+            treated.levels.insert(factor.clone(), (*level).clone());
+            let subject = Subject::Factor { factor: factor.clone(), level: (*level).clone() };
+            found.push(Contrast { subject, treated, control: plan.baseline.clone(), alpha: ALPHA / others.len() as f64 });
+        }
+    }
+    for instrument in plan.instruments.keys().filter(|name| **name != plan.baseline.instrument) {
+        let treated = Cell { instrument: instrument.clone(), ..plan.baseline.clone() };
+        let subject = Subject::Instrument { instrument: instrument.clone() };
+        found.push(Contrast { subject, treated, control: plan.baseline.clone(), alpha: ALPHA / 3.0 });
+    }
+    found.retain(|contrast| plan.cells.contains(&contrast.treated) && plan.cells.contains(&contrast.control));
+    found
+}
+
+/// The treatment states in which an instrument is compared: every combination of levels that is launched with and without it, the baseline first.
+#[must_use]
+pub fn states_of_instrument<'a>(plan: &'a Plan, instrument: &str) -> Vec<(&'a Cell, &'a Cell)> {
+    plan.cells
+        .iter()
+        .filter(|cell| cell.instrument == instrument)
+        .filter_map(|with| {
+            let without = plan.cells.iter().find(|cell| cell.is_bare() && cell.levels == with.levels)?;
+            Some((with, without))
+        })
+        .collect()
+}

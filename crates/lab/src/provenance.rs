@@ -1,0 +1,138 @@
+//! Whether cells differ in more than their levels, and what two trials differ in.
+
+use std::collections::BTreeSet;
+
+use bystander_model::provenance::Provenance;
+
+use crate::ledger::{Ledger, TrialRecord};
+
+/// One thing that two trials differ in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs, such as `env FORCE_CUSTOM_AR` or `file engine/sizing.py`.
+    pub what: String,
+    /// How it was in the first trial; `None` where it was absent.
+    pub first: Option<String>,
+    /// How it was in the second.
+    pub second: Option<String>,
+    /// Whether the plan asks for it: a level, an instrument, or a value that every trial has of its own.
+    pub planned: bool,
+}
+
+/// What two trials differ in.
+#[must_use]
+pub fn differences(ledger: &Ledger, first: &TrialRecord, second: &TrialRecord) -> Vec<Difference> {
+    let (Some(a), Some(b)) = (&first.provenance, &second.provenance) else { return Vec::new() };
+    let planned = Planned::of(ledger, first, second);
+    let mut found = Vec::new();
+    let mut push = |what: String, x: Option<String>, y: Option<String>, planned: bool| {
+        if x != y {
+            found.push(Difference { what, first: x, second: y, planned });
+        }
+    };
+    let commands = (unfilled(a), unfilled(b));
+    push("command".into(), Some(commands.0.join(" ")), Some(commands.1.join(" ")), planned.command(&commands.0, &commands.1));
+    push("working directory".into(), Some(a.cwd.display().to_string()), Some(b.cwd.display().to_string()), false);
+    for name in keys(a.env.keys(), b.env.keys()) {
+        let value = |p: &Provenance| p.env.get(&name).map(|value| unfill(p, value));
+        push(format!("env {name}"), value(a), value(b), planned.variable(&name));
+    }
+    for file in keys(a.files.keys(), b.files.keys()) {
+        push(format!("file {}", file.display()), a.files.get(&file).cloned(), b.files.get(&file).cloned(), planned.file(&file));
+    }
+    push("git state".into(), a.git.as_ref().map(git), b.git.as_ref().map(git), planned.any_edit());
+    let python = |p: &Provenance| p.python.as_ref().map(|python| format!("{} {}", python.executable.display(), python.version));
+    push("python".into(), python(a), python(b), false);
+    let packages = |p: &Provenance| p.python.as_ref().map(|python| format!("{:?}", python.packages));
+    push("python packages".into(), packages(a), packages(b), false);
+    push("kernel".into(), Some(a.kernel.clone()), Some(b.kernel.clone()), false);
+    push("gpus".into(), Some(a.gpus.join(", ")), Some(b.gpus.join(", ")), false);
+    found
+}
+
+/// Differences between a trial and the first bare baseline that no level and no instrument asks for, each once.
+#[must_use]
+pub fn unplanned_differences(ledger: &Ledger) -> Vec<String> {
+    let Some(base) = ledger.trials.values().find(|trial| trial.slot.cell == ledger.plan.baseline && trial.provenance.is_some()) else {
+        return Vec::new();
+    };
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for trial in ledger.trials.values() {
+        for difference in differences(ledger, base, trial).into_iter().filter(|difference| !difference.planned) {
+            let cell = trial.slot.cell.to_string();
+            if seen.insert((cell.clone(), difference.what.clone())) {
+                let (was, is) = (difference.first.as_deref().unwrap_or("absent"), difference.second.as_deref().unwrap_or("absent"));
+                found.push(format!(
+                    "{cell} (trial {}) differs from {} (trial {}) in {}: {was} → {is}",
+                    trial.id, base.slot.cell, base.id, difference.what
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// The command with its placeholders back in: what differs in every trial by design is no difference.
+fn unfilled(provenance: &Provenance) -> Vec<String> {
+    provenance.command.iter().map(|word| unfill(provenance, word)).collect()
+}
+
+fn unfill(provenance: &Provenance, text: &str) -> String {
+    let values = provenance.placeholders.iter().filter(|(_, value)| !value.is_empty());
+    values.fold(text.to_owned(), |text, (name, value)| text.replace(value.as_str(), &format!("{{{name}}}")))
+}
+
+fn git(git: &bystander_model::provenance::Git) -> String {
+    format!("{}{}", git.commit, if git.dirty { " with changes" } else { "" })
+}
+
+fn keys<'a, T: Clone + Ord + 'a>(first: impl Iterator<Item = &'a T>, second: impl Iterator<Item = &'a T>) -> BTreeSet<T> {
+    first.chain(second).cloned().collect()
+}
+
+/// What the plan lets two trials differ in.
+struct Planned<'a> {
+    ledger: &'a Ledger,
+    first: &'a TrialRecord,
+    second: &'a TrialRecord,
+}
+
+impl<'a> Planned<'a> {
+    const fn of(ledger: &'a Ledger, first: &'a TrialRecord, second: &'a TrialRecord) -> Self {
+        Self { ledger, first, second }
+    }
+
+    /// Arguments may differ by what the levels append; ports and private paths differ in every trial and are masked before.
+    fn command(&self, first: &[String], second: &[String]) -> bool {
+        let own = |trial: &TrialRecord, command: &[String]| {
+            let appended: usize = self.levels(trial).map(|level| level.args.len()).sum();
+            command[..command.len().saturating_sub(appended)].to_vec()
+        };
+        own(self.first, first) == own(self.second, second)
+    }
+
+    fn levels(&self, trial: &'a TrialRecord) -> impl Iterator<Item = &'a crate::plan::Level> {
+        trial.slot.cell.levels.iter().filter_map(|(factor, level)| self.ledger.plan.factors.get(factor)?.get(level))
+    }
+
+    fn variable(&self, name: &str) -> bool {
+        let by_level = [self.first, self.second]
+            .into_iter()
+            .any(|trial| self.levels(trial).any(|level| level.env.contains_key(name) || level.unset.iter().any(|n| n == name)));
+        let by_probe = self.any_probe() && (name == "PYTHONPATH" || name.starts_with("BYSTANDER_"));
+        by_level || by_probe || name == "BYSTANDER_TRIAL"
+    }
+
+    fn any_probe(&self) -> bool {
+        [self.first, self.second].into_iter().any(|trial| self.ledger.plan.probes_of(&trial.slot.cell).next().is_some())
+    }
+
+    fn any_edit(&self) -> bool {
+        [self.first, self.second].into_iter().any(|trial| self.ledger.plan.edits_of(&trial.slot.cell).next().is_some())
+    }
+
+    fn file(&self, file: &std::path::Path) -> bool {
+        [self.first, self.second].into_iter().any(|trial| trial.edited.iter().any(|edit| edit.file == file))
+    }
+}

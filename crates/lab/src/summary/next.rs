@@ -1,0 +1,34 @@
+//! What would be needed to know more.
+
+use bystander_model::report::{Answer, Verdict};
+
+use crate::ledger::Ledger;
+use crate::plan::Stop;
+
+pub(super) fn steps(ledger: &Ledger, answers: &[Answer]) -> Vec<String> {
+    let mut steps: Vec<String> = Vec::new();
+    for answer in answers.iter().filter(|answer| answer.metric == "outcome" || answer.verdict == Verdict::Insufficient) {
+        let Some(needs) = &answer.needs else { continue };
+        for missing in &needs.missing {
+            push(&mut steps, format!("{}: {missing}", answer.about));
+        }
+        if needs.missing.is_empty()
+            && let Some(n) = needs.launches_per_cell
+        {
+            push(&mut steps, format!("{}: {n} launches per cell in all", answer.about));
+        }
+    }
+    if ledger.plan.stop == Stop::Same
+        && ledger.plan.blocks.max > 1
+        && answers.iter().any(|answer| answer.verdict == Verdict::BaselineBroken)
+    {
+        push(&mut steps, "`stop = \"all\"` in [plan] runs every block all the same".to_owned());
+    }
+    steps
+}
+
+fn push(steps: &mut Vec<String>, step: String) {
+    if !steps.contains(&step) {
+        steps.push(step);
+    }
+}

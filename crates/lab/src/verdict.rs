@@ -1,0 +1,69 @@
+//! The answers: what the data of a run say about each factor, each instrument and each hypothesis.
+//!
+//! Refuting and attributing are different. That something is *not needed* for a failure takes one launch that fails in the same way without it;
+//! that something *causes* a failure takes replicates; that something has *no effect* must be shown within a stated margin. A missing line, a missing
+//! launch and a contaminated launch say nothing.
+
+mod arm;
+mod effect;
+mod factor;
+mod hypothesis;
+mod instrument;
+mod metric;
+mod sentence;
+
+use bystander_model::event::RunEnd;
+use bystander_model::report::{Answer, Needs, Verdict};
+
+use crate::contrast::{self, Subject};
+use crate::ledger::Ledger;
+
+/// Every answer of a run: factors, then instruments, then hypotheses; for each the primary (outcome) before the metrics.
+#[must_use]
+pub fn answers(ledger: &Ledger) -> Vec<Answer> {
+    let contrasts = contrast::contrasts(&ledger.plan);
+    let mut answers = Vec::new();
+    let factors = contrasts.iter().filter(|contrast| matches!(contrast.subject, Subject::Factor { .. }));
+    for contrast in factors {
+        answers.push(factor::on_outcome(ledger, contrast));
+        answers.extend(metric::of_factor(ledger, contrast));
+    }
+    let instruments = contrasts.iter().filter(|contrast| matches!(contrast.subject, Subject::Instrument { .. }));
+    for contrast in instruments {
+        answers.push(instrument::on_outcome(ledger, contrast));
+        answers.extend(metric::of_instrument(ledger, contrast));
+    }
+    answers.extend(ledger.plan.left_out.iter().map(|(name, why)| instrument::left_out(name, why)));
+    answers.extend(ledger.plan.hypotheses.iter().map(|claim| hypothesis::judge(ledger, claim)));
+    if let Some(why) = invalid(ledger) {
+        answers.iter_mut().for_each(|answer| void(answer, &why));
+    }
+    answers
+}
+
+/// Why nothing of this run is an answer, if so.
+fn invalid(ledger: &Ledger) -> Option<String> {
+    match ledger.end.as_ref()? {
+        RunEnd::Invalid { why } | RunEnd::Gated { why } => Some(why.clone()),
+        _ => None,
+    }
+}
+
+/// Takes back an answer of a contaminated or gated run. Refutations stand: a counterexample is one whatever came after it.
+fn void(answer: &mut Answer, why: &str) {
+    if matches!(answer.verdict, Verdict::NotNeeded | Verdict::Refuted) {
+        return;
+    }
+    answer.verdict = match answer.about.split(':').next() {
+        Some("factor") => Verdict::Invalid,
+        Some("instrument") => Verdict::Undetermined,
+        _ => Verdict::Open,
+    };
+    answer.strength = None;
+    answer.p = None;
+    answer.interval = None;
+    answer.interval_of = None;
+    answer.estimate = None;
+    answer.text = format!("The run says nothing about this: {why}.");
+    answer.needs = Some(Needs { launches_per_cell: None, missing: vec!["a run that is not stopped by this".to_owned()] });
+}

@@ -1,0 +1,139 @@
+//! The effect on one metric, from one value per launch, paired within blocks. Computed once, at the end of a run: a metric never stops it.
+
+use bystander_model::cell::Cell;
+
+use crate::ledger::{Ledger, TrialRecord};
+use crate::plan::{Metric, Scale};
+use crate::stats::{StatsError, equivalence, student};
+
+/// The level of intervals of effects.
+const LEVEL: f64 = 0.95;
+/// The one-sided level of equivalence.
+const ALPHA: f64 = 0.05;
+
+/// What the pairs of one contrast say about one metric. On [`Scale::Difference`] effects are differences, treated minus control; on
+/// [`Scale::Ratio`] they are ratios, treated to control.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Effect {
+    /// Blocks that hold both values.
+    pub(super) pairs: Vec<Pair>,
+    /// The estimate; `None` without a pair.
+    pub(super) estimate: Option<f64>,
+    /// The 95 % interval; `None` with fewer than two pairs or without any variation.
+    pub(super) interval: Option<[f64; 2]>,
+    /// The p value of lying within the margin; `None` without a margin, an interval or with values that do not fit the scale.
+    pub(super) p_within: Option<f64>,
+    /// Whether every pair shows the same effect exactly.
+    pub(super) identical: bool,
+    /// The standard deviation of the effects (of their logarithms on the ratio scale).
+    pub(super) spread: Option<f64>,
+}
+
+/// The two values of one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pair {
+    pub(super) treated: f64,
+    pub(super) control: f64,
+}
+
+impl Effect {
+    pub(super) fn of(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell) -> Self {
+        let pairs = pairs(ledger, name, treated, control);
+        let mut effect = Self { pairs, estimate: None, interval: None, p_within: None, identical: false, spread: None };
+        let effects: Vec<f64> = effect.pairs.iter().map(|pair| single(metric.scale, *pair)).collect();
+        let Some(first) = effects.first() else { return effect };
+        effect.identical = effects.iter().all(|one| one == first);
+        effect.estimate = Some(*first);
+        if effects.len() < 2 || effect.identical {
+            return effect;
+        }
+        match metric.scale {
+            Scale::Difference => {
+                effect.measure(student::mean_difference(&effects, LEVEL), metric.margin.map(|m| equivalence::tost(&effects, -m, m, ALPHA)))
+            }
+            Scale::Ratio => {
+                let both: Vec<(f64, f64)> = effect.pairs.iter().map(|pair| (pair.treated, pair.control)).collect();
+                let within = metric.margin.map(|m| equivalence::tost_ratio(&both, 1.0 - m, 1.0 + m, ALPHA));
+                effect.measure(student::paired_ratio(&both, LEVEL), within);
+            }
+        }
+        effect.spread = Some(deviation(metric.scale, &effects));
+        effect
+    }
+
+    fn measure(&mut self, estimate: Result<student::TEstimate, StatsError>, within: Option<Result<equivalence::Equivalence, StatsError>>) {
+        let Ok(found) = estimate else {
+            self.estimate = None;
+            return;
+        };
+        self.estimate = Some(found.estimate);
+        self.interval = Some([found.interval.low, found.interval.high]);
+        self.p_within = within.and_then(Result::ok).map(|within| within.p);
+    }
+
+    pub(super) fn n(&self) -> u32 {
+        u32::try_from(self.pairs.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the interval leaves out "no effect", or every launch shows the same effect.
+    pub(super) fn is_shown(&self, scale: Scale) -> bool {
+        let none = none_of(scale);
+        match (self.interval, self.estimate) {
+            (Some([low, high]), _) => low > none || high < none,
+            (None, Some(estimate)) => self.identical && self.pairs.len() > 1 && estimate != none,
+            (None, None) => false,
+        }
+    }
+
+    /// Whether the effect is shown to lie within the margin.
+    pub(super) fn is_within(&self, metric: &Metric) -> bool {
+        let Some(margin) = metric.margin else { return false };
+        if self.identical && self.pairs.len() > 1 {
+            return self.estimate.is_some_and(|estimate| (estimate - none_of(metric.scale)).abs() < margin);
+        }
+        self.p_within.is_some_and(|p| p <= ALPHA)
+    }
+
+    /// Blocks that an equivalence test would need at this spread, where one would do.
+    pub(super) fn blocks_for_equivalence(&self, metric: &Metric) -> Option<u32> {
+        let (margin, spread) = (metric.margin?, self.spread?);
+        let margin = if metric.scale == Scale::Ratio { margin.ln_1p() } else { margin };
+        crate::stats::planning::blocks_for_equivalence(margin / spread, ALPHA, 0.8).ok().flatten()
+    }
+}
+
+/// The value that means "no effect" on a scale.
+pub(super) fn none_of(scale: Scale) -> f64 {
+    match scale {
+        Scale::Difference => 0.0,
+        Scale::Ratio => 1.0,
+    }
+}
+
+fn single(scale: Scale, pair: Pair) -> f64 {
+    match scale {
+        Scale::Difference => pair.treated - pair.control,
+        Scale::Ratio => pair.treated / pair.control,
+    }
+}
+
+fn deviation(scale: Scale, effects: &[f64]) -> f64 {
+    let values: Vec<f64> = effects.iter().map(|effect| if scale == Scale::Ratio { effect.ln() } else { *effect }).collect();
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+}
+
+fn pairs(ledger: &Ledger, name: &str, treated: &Cell, control: &Cell) -> Vec<Pair> {
+    ledger
+        .data(treated)
+        .filter_map(|trial| {
+            let partner = ledger.data(control).find(|other| other.slot.block == trial.slot.block)?;
+            Some(Pair { treated: value(trial, name)?, control: value(partner, name)? })
+        })
+        .collect()
+}
+
+fn value(trial: &TrialRecord, name: &str) -> Option<f64> {
+    trial.end.as_ref()?.metrics.get(name).copied().flatten().filter(|value| value.is_finite())
+}

@@ -1,0 +1,98 @@
+//! Hypotheses: refuted by one counterexample, supported only when every prediction held as often as the level asks.
+
+use bystander_model::outcome::Outcome;
+use bystander_model::report::{Answer, Needs, Strength, Verdict};
+
+use super::arm::{Arm, evidence_of, strength_of};
+use super::sentence::{launches, p_value};
+use crate::contrast::ALPHA;
+use crate::design::reach;
+use crate::ledger::Ledger;
+use crate::plan::Hypothesis;
+use crate::stats::Tally;
+use crate::stats::fisher::fisher;
+
+/// Judges one claim.
+pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
+    let mut answer = Answer {
+        about: format!("hypothesis:{}", hypothesis.claim),
+        metric: "outcome".to_owned(),
+        verdict: Verdict::Open,
+        strength: None,
+        text: String::new(),
+        p: None,
+        interval: None,
+        interval_of: None,
+        estimate: None,
+        needs: None,
+        evidence: Vec::new(),
+    };
+    if refute(&mut answer, ledger, hypothesis) {
+        return answer;
+    }
+    let arms: Vec<(Arm<'_>, Outcome)> = hypothesis.predicts.iter().map(|p| (Arm::of(ledger, &p.cell), p.outcome)).collect();
+    let unseen: Vec<String> = arms.iter().filter(|(arm, _)| arm.is_empty()).map(|(arm, _)| format!("a launch of {}", arm.cell)).collect();
+    if !unseen.is_empty() {
+        answer.text = format!("Open: {} is missing.", unseen.join(" and "));
+        answer.needs = Some(Needs { launches_per_cell: None, missing: unseen });
+        return answer;
+    }
+    weigh(&mut answer, &arms);
+    answer
+}
+
+/// A trial that did what the claim says it cannot.
+fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
+    for prediction in &hypothesis.predicts {
+        let counterexample = ledger.data(&prediction.cell).find(|trial| trial.outcome() != Some(prediction.outcome));
+        if let Some(trial) = counterexample {
+            let outcome = trial.outcome().map_or("", Outcome::word);
+            answer.verdict = Verdict::Refuted;
+            answer.strength = Some(Strength::Shown);
+            answer.text = format!(
+                "Refuted by trial {}: it predicts that {} is {}, and trial {} {outcome}. One counterexample is enough.",
+                trial.id,
+                prediction.cell,
+                prediction.outcome.word(),
+                trial.id
+            );
+            answer.evidence = evidence_of(trial);
+            return true;
+        }
+    }
+    false
+}
+
+/// Every prediction held so far: whether that is enough.
+fn weigh(answer: &mut Answer, arms: &[(Arm<'_>, Outcome)]) {
+    let least = arms.iter().map(|(arm, _)| arm.n()).min().unwrap_or(0);
+    answer.strength = Some(strength_of(least));
+    answer.evidence = arms.iter().flat_map(|(arm, _)| arm.evidence()).collect();
+    let failing = arms.iter().filter(|(_, outcome)| *outcome != Outcome::Completed).map(|(arm, _)| arm.n()).sum::<u32>();
+    let completing = arms.iter().filter(|(_, outcome)| *outcome == Outcome::Completed).map(|(arm, _)| arm.n()).sum::<u32>();
+    let held = format!("every prediction held in {} per cell", launches(least));
+    if failing == 0 || completing == 0 {
+        answer.text = format!(
+            "Open: {held}, but the claim predicts the same outcome everywhere, so chance and other causes are not told apart from it."
+        );
+        answer.needs = Some(Needs {
+            launches_per_cell: None,
+            missing: vec!["a prediction of the opposite outcome where the claim's cause is absent".to_owned()],
+        });
+        return;
+    }
+    let all = |failures, n| Tally::new(failures, n).unwrap_or_default();
+    let p = fisher(all(failing, failing), all(0, completing)).two_sided;
+    answer.p = Some(p);
+    if p <= ALPHA {
+        answer.verdict = Verdict::Supported;
+        answer.strength = Some(Strength::Shown);
+        answer.text = format!("Supported: {held}, and that is beyond chance ({}).", p_value(p));
+    } else {
+        answer.text = format!("Open: {held}, which chance explains too ({}).", p_value(p));
+        answer.needs = Some(Needs {
+            launches_per_cell: reach::blocks_needed(ALPHA).ok(),
+            missing: vec!["more launches of the cells it predicts".to_owned()],
+        });
+    }
+}

@@ -1,0 +1,177 @@
+//! What the outcomes say about one instrument: whether it is needed for a failure, causes one, hides one, or shows no effect.
+
+use bystander_model::report::{Answer, Needs, Strength, Verdict};
+
+use super::arm::{Arm, evidence_of, formula, strength_of};
+use super::factor::{compare, launches_to_settle, launches_within};
+use super::sentence::{launches, percent};
+use crate::contrast::{self, Contrast, Subject};
+use crate::ledger::{Ledger, TrialRecord};
+use crate::stats::proportion::zero_failure_upper;
+
+/// Answers for one instrument level on the outcome.
+pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
+    let with = Arm::of(ledger, &contrast.treated);
+    let without = Arm::of(ledger, &contrast.control);
+    let mut answer = blank(contrast.about(&ledger.plan));
+    if with.is_empty() || without.is_empty() {
+        return missing(answer, &[&without, &with]);
+    }
+    let name = instrument_name(contrast);
+    if let Some(trial) = blamed(ledger, name, &without) {
+        return breaks(answer, name, trial, &without);
+    }
+    if let Some(shared) = with.shares_failure_with(&without) {
+        not_needed(&mut answer, name, &with, &without, shared);
+    } else {
+        answer.evidence = [without.evidence(), with.evidence()].concat();
+        compare(&mut answer, contrast.alpha, &with, &without);
+        settle(&mut answer, ledger, contrast, &with, &without);
+    }
+    other_states(&mut answer, ledger, name);
+    answer
+}
+
+/// Answers for an instrument that was refused before the first launch.
+pub(super) fn left_out(name: &str, why: &str) -> Answer {
+    let mut answer = blank(format!("instrument:{name}"));
+    answer.text = format!("Refused before any launch, so nothing is known of it: {why}.");
+    answer.needs = Some(Needs { launches_per_cell: None, missing: vec!["an instrument that can be put in".to_owned()] });
+    answer
+}
+
+fn blank(about: String) -> Answer {
+    Answer {
+        about,
+        metric: "outcome".to_owned(),
+        verdict: Verdict::Undetermined,
+        strength: None,
+        text: String::new(),
+        p: None,
+        interval: None,
+        interval_of: None,
+        estimate: None,
+        needs: None,
+        evidence: Vec::new(),
+    }
+}
+
+fn instrument_name(contrast: &Contrast) -> &str {
+    match &contrast.subject {
+        Subject::Instrument { instrument } | Subject::Factor { factor: instrument, .. } => instrument,
+    }
+}
+
+fn missing(mut answer: Answer, arms: &[&Arm<'_>]) -> Answer {
+    let missing: Vec<String> = arms.iter().filter(|arm| arm.is_empty()).map(|arm| format!("a launch of {}", arm.cell)).collect();
+    answer.text = format!("No comparison exists: {} is missing.", missing.join(" and "));
+    answer.needs = Some(Needs { launches_per_cell: None, missing });
+    answer
+}
+
+/// A failing launch whose traceback runs through a line that this instrument added, where the program without it does not fail in that way.
+fn blamed<'a>(ledger: &'a Ledger, name: &str, without: &Arm<'a>) -> Option<&'a TrialRecord> {
+    let known = without.signatures();
+    ledger.trials.values().filter(|trial| trial.counts() && trial.slot.cell.instrument == name).find(|trial| {
+        let cause = trial.end.as_ref().and_then(|end| end.cause.as_ref());
+        cause.is_some_and(|cause| cause.blames.is_some() && !known.contains_key(cause.signature.as_str()))
+    })
+}
+
+fn breaks(mut answer: Answer, name: &str, trial: &TrialRecord, without: &Arm<'_>) -> Answer {
+    let cause = trial.end.as_ref().and_then(|end| end.cause.as_ref());
+    answer.verdict = Verdict::Perturbs;
+    answer.strength = Some(Strength::Shown);
+    answer.text = format!(
+        "{name} breaks its program: the failing frame of trial {} lies on a line that it inserted ({}); without it, {}.",
+        trial.id,
+        cause.map_or("", |cause| cause.text.as_str()),
+        without.said()
+    );
+    answer.evidence = cause.map(|cause| cause.evidence.clone()).unwrap_or_default();
+    answer.evidence.extend(without.evidence());
+    answer
+}
+
+fn not_needed(answer: &mut Answer, name: &str, with: &Arm<'_>, without: &Arm<'_>, shared: (&TrialRecord, &TrialRecord)) {
+    answer.verdict = Verdict::NotNeeded;
+    answer.strength = Some(Strength::Shown);
+    answer.text = format!(
+        "{name} is not needed for this failure: {} fails in trial {} as {} does in trial {}, with the same signature. That {name} has no effect at all is another claim, and is not made.",
+        without.cell, shared.1.id, with.cell, shared.0.id
+    );
+    answer.evidence = [evidence_of(shared.1), evidence_of(shared.0)].concat();
+    let others = with.failures_not_in(without);
+    if let Some(other) = others.first() {
+        answer.text.push_str(&format!(" Trial {} with {name} also failed in a way that is not seen without it.", other.id));
+    }
+}
+
+/// Puts a comparison without a shared failure into the words of an instrument.
+fn settle(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast, with: &Arm<'_>, without: &Arm<'_>) {
+    if answer.verdict == Verdict::Effect {
+        answer.verdict = Verdict::Perturbs;
+        return;
+    }
+    answer.verdict = Verdict::Undetermined;
+    if with.all_completed() && without.all_completed() {
+        no_failure(answer, ledger, with, without);
+        return;
+    }
+    answer.strength = Some(strength_of(with.n().min(without.n())));
+    answer.needs = Some(Needs {
+        launches_per_cell: launches_to_settle(with, without, contrast.alpha),
+        missing: vec![format!("more blocks (the plan allows {})", ledger.plan.blocks.max)],
+    });
+}
+
+fn no_failure(answer: &mut Answer, ledger: &Ledger, with: &Arm<'_>, without: &Arm<'_>) {
+    let n = with.n().min(without.n());
+    let bound = zero_failure_upper(n, 0.05).unwrap_or(1.0);
+    answer.p = None;
+    answer.strength = Some(strength_of(n));
+    answer.evidence.push(formula("1 - 0.05^(1/n)", format!("no failure in {n}: a failure rate up to {bound:.3} is not excluded (95 %)")));
+    let seen = format!("no failure in {} with it and {} without it", launches(with.n()), launches(without.n()));
+    match ledger.plan.margin {
+        Some(margin) if bound <= margin => {
+            answer.verdict = Verdict::Inert;
+            answer.strength = Some(Strength::Shown);
+            answer.text = format!("Inert within {}: {seen}, so a failure rate above {} is excluded.", percent(margin), percent(bound));
+        }
+        _ => {
+            answer.verdict = Verdict::NoEffectSeen;
+            answer.text = format!("No perturbation seen: {seen}. A failure rate up to {} is not excluded.", percent(bound));
+            answer.needs = Some(Needs {
+                launches_per_cell: ledger.plan.margin.and_then(launches_within),
+                missing: if ledger.plan.margin.is_none() {
+                    vec!["`margin` in [plan]: which difference of failure rates counts as no effect".to_owned()]
+                } else {
+                    Vec::new()
+                },
+            });
+        }
+    }
+}
+
+/// Looks at the same instrument beside the other levels: an answer on the baseline alone says so.
+fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
+    let states = contrast::states_of_instrument(&ledger.plan, name);
+    for (with, without) in states.into_iter().filter(|(_, without)| **without != ledger.plan.baseline) {
+        let (with, without) = (Arm::of(ledger, with), Arm::of(ledger, without));
+        if with.is_empty() || without.is_empty() {
+            answer.text.push_str(&format!(" Beside {} it was not compared.", without.cell));
+            continue;
+        }
+        let apart = with.failed() * without.n() != without.failed() * with.n();
+        let new = with.failures_not_in(&without);
+        if apart {
+            answer.text.push_str(&format!(" Beside other levels it differs: {}, {}.", with.said(), without.said()));
+            if matches!(answer.verdict, Verdict::Inert | Verdict::NoEffectSeen) {
+                answer.verdict = Verdict::Undetermined;
+                answer.strength = None;
+            }
+        } else if let Some(other) = new.first() {
+            answer.text.push_str(&format!(" In {} it fails in another way (trial {}).", with.cell, other.id));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The words for effects on metrics: of a factor, and of an instrument.
+
+use bystander_model::evidence::Evidence;
+use bystander_model::report::{Answer, Needs, Strength, Verdict};
+
+use super::arm::{formula, strength_of};
+use super::effect::{Effect, none_of};
+use super::sentence::{figure, launches, signed};
+use crate::contrast::{self, Contrast, Subject};
+use crate::ledger::Ledger;
+use crate::plan::{Metric, Scale};
+
+/// The effects of one level of a factor on each metric that both of its cells show.
+pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
+    each_metric(ledger, contrast, |metric, effect, answer| {
+        if effect.is_within(metric) {
+            answer.verdict = Verdict::NoEffectWithin;
+            answer.strength = Some(Strength::Shown);
+            answer.text = format!("No effect beyond {}: {}{}.", margin(metric), said(metric, effect), detectable(metric, effect));
+        } else if effect.is_shown(metric.scale) {
+            answer.verdict = Verdict::Effect;
+            answer.strength = Some(if effect.identical { identical_strength(effect) } else { Strength::Shown });
+            answer.text = format!("An effect: {}.", said(metric, effect));
+        } else {
+            answer.verdict = Verdict::Insufficient;
+            answer.text = format!("Not settled: {}.", said(metric, effect));
+            answer.needs = needs(metric, effect);
+        }
+    })
+}
+
+/// The effects of one instrument on each metric, on the baseline and beside the other levels.
+pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
+    let Subject::Instrument { instrument } = &contrast.subject else { return Vec::new() };
+    let mut answers = each_metric(ledger, contrast, |metric, effect, answer| {
+        if effect.is_within(metric) {
+            answer.verdict = Verdict::Inert;
+            answer.strength = Some(if effect.identical { identical_strength(effect) } else { Strength::Shown });
+            answer.text = format!("Inert within {}: {}{}.", margin(metric), said(metric, effect), detectable(metric, effect));
+        } else if effect.is_shown(metric.scale) {
+            answer.verdict = Verdict::Perturbs;
+            answer.strength = Some(Strength::Shown);
+            answer.text = format!("It changes the program: {}.", said(metric, effect));
+        } else {
+            answer.verdict = if effect.interval.is_some() || effect.identical { Verdict::NoEffectSeen } else { Verdict::Undetermined };
+            answer.strength = Some(strength_of(effect.n()));
+            answer.text = format!("No perturbation seen: {}{}.", said(metric, effect), not_excluded(metric, effect));
+            answer.needs = needs(metric, effect);
+        }
+    });
+    for answer in &mut answers {
+        beside_other_levels(ledger, instrument, answer);
+    }
+    answers
+}
+
+fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&Metric, &Effect, &mut Answer)) -> Vec<Answer> {
+    let plan = &ledger.plan;
+    plan.metrics
+        .iter()
+        .filter_map(|(name, metric)| {
+            let effect = Effect::of(ledger, name, metric, &contrast.treated, &contrast.control);
+            effect.estimate?;
+            let mut answer = Answer {
+                about: contrast.about(plan),
+                metric: name.clone(),
+                verdict: Verdict::Insufficient,
+                strength: Some(strength_of(effect.n())),
+                text: String::new(),
+                p: effect.p_within,
+                interval: effect.interval,
+                interval_of: effect.interval.map(|_| interval_of(metric.scale).to_owned()),
+                estimate: effect.estimate,
+                needs: None,
+                evidence: evidence(ledger, name, contrast, metric, &effect),
+            };
+            judge(metric, &effect, &mut answer);
+            Some(answer)
+        })
+        .collect()
+}
+
+fn interval_of(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Difference => "mean difference within blocks, 95 % (t)",
+        Scale::Ratio => "geometric mean of ratios within blocks, 95 % (t on logarithms)",
+    }
+}
+
+/// The estimate with its interval, in the metric's scale and unit.
+fn said(metric: &Metric, effect: &Effect) -> String {
+    let unit = metric.unit.as_deref().map_or_else(String::new, |unit| format!(" {unit}"));
+    let Some(estimate) = effect.estimate else { return "no launch shows a value".to_owned() };
+    let n = launches(effect.n());
+    if effect.identical && effect.n() > 1 {
+        return match (estimate == none_of(metric.scale), metric.scale) {
+            (true, _) => format!("identical in {n}"),
+            (false, Scale::Difference) => format!("{}{unit}, identical in {n}", signed(estimate)),
+            (false, Scale::Ratio) => format!("\u{d7} {}, identical in {n}", figure(estimate)),
+        };
+    }
+    let (estimate, interval) = match (metric.scale, effect.interval) {
+        (Scale::Difference, interval) => (format!("{}{unit}", signed(estimate)), interval.map(|[low, high]| (signed(low), signed(high)))),
+        (Scale::Ratio, interval) => (change(estimate), interval.map(|[low, high]| (change(low), change(high)))),
+    };
+    match interval {
+        Some((low, high)) => format!("{estimate} [{low} to {high}] in {n} per cell"),
+        None => format!("{estimate} in {n} per cell, too few for an interval"),
+    }
+}
+
+/// A ratio as a change in percent.
+fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    format!("{percent:+.1} %").replace('-', "\u{2212}")
+}
+
+fn margin(metric: &Metric) -> String {
+    let unit = metric.unit.as_deref().map_or_else(String::new, |unit| format!(" {unit}"));
+    match (metric.margin, metric.scale) {
+        (Some(margin), Scale::Difference) => format!("{}{unit}", figure(margin)),
+        (Some(margin), Scale::Ratio) => format!("{:.0} %", margin * 100.0),
+        (None, _) => "a margin that is not stated".to_owned(),
+    }
+}
+
+/// What an effect that is shown and within the margin is.
+fn detectable(metric: &Metric, effect: &Effect) -> &'static str {
+    if effect.is_shown(metric.scale) { "; detectable, but within what counts as no effect" } else { "" }
+}
+
+fn not_excluded(metric: &Metric, effect: &Effect) -> String {
+    let Some([low, high]) = effect.interval else { return String::new() };
+    let none = none_of(metric.scale);
+    let farthest = if (high - none).abs() >= (low - none).abs() { high } else { low };
+    match metric.scale {
+        Scale::Difference => format!("; up to {} is not excluded", signed(farthest)),
+        Scale::Ratio => format!("; up to {} is not excluded", change(farthest)),
+    }
+}
+
+fn needs(metric: &Metric, effect: &Effect) -> Option<Needs> {
+    let mut needs = Needs { launches_per_cell: effect.blocks_for_equivalence(metric), missing: Vec::new() };
+    if metric.margin.is_none() {
+        needs.missing.push("`margin` of the metric: what counts as no effect".to_owned());
+    }
+    if effect.n() < 2 {
+        needs.missing.push("a second block: one launch per cell has no interval".to_owned());
+    }
+    Some(needs)
+}
+
+/// Without variation the sample says how often the same value came, not how wide an interval is.
+fn identical_strength(effect: &Effect) -> Strength {
+    if effect.n() >= 4 { Strength::Shown } else { strength_of(effect.n()) }
+}
+
+fn evidence(ledger: &Ledger, name: &str, contrast: &Contrast, metric: &Metric, effect: &Effect) -> Vec<Evidence> {
+    let first = |cell| ledger.data(cell).find_map(|trial| trial.end.as_ref()?.metric_evidence.get(name).cloned());
+    let mut evidence: Vec<Evidence> = [first(&contrast.control), first(&contrast.treated)].into_iter().flatten().collect();
+    let values = |side: fn(&super::effect::Pair) -> f64| effect.pairs.iter().map(|pair| figure(side(pair))).collect::<Vec<_>>().join(", ");
+    let text = format!("{}: {}; {}: {}", contrast.treated, values(|pair| pair.treated), contrast.control, values(|pair| pair.control));
+    evidence.push(formula(interval_of(metric.scale), text));
+    evidence
+}
+
+/// An instrument that is inert on the baseline must be so beside the other levels too, or the answer says that it is not.
+fn beside_other_levels(ledger: &Ledger, instrument: &str, answer: &mut Answer) {
+    let Some(metric) = ledger.plan.metrics.get(&answer.metric) else { return };
+    for (with, without) in contrast::states_of_instrument(&ledger.plan, instrument) {
+        if *without == ledger.plan.baseline {
+            continue;
+        }
+        let effect = Effect::of(ledger, &answer.metric, metric, with, without);
+        if effect.estimate.is_none() {
+            answer.text.push_str(&format!(" Beside {without} it was not measured."));
+            continue;
+        }
+        if answer.verdict == Verdict::Inert && !effect.is_within(metric) {
+            answer.verdict = if effect.is_shown(metric.scale) { Verdict::Perturbs } else { Verdict::NoEffectSeen };
+            answer.text.push_str(&format!(" That holds on the baseline only; beside {without}: {}.", said(metric, &effect)));
+        } else {
+            answer.text.push_str(&format!(" Beside {without}: {}.", said(metric, &effect)));
+        }
+    }
+}

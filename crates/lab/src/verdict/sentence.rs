@@ -1,0 +1,45 @@
+//! Numbers as the answers say them.
+
+/// A share in percent, without false precision.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// A p value: three digits, or that it is below a thousandth.
+pub(super) fn p_value(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
+}
+
+/// Four significant digits, with a true minus sign.
+pub(super) fn figure(value: f64) -> String {
+    let digits = if value == 0.0 || !value.is_finite() { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 9) };
+    let text = format!("{value:.*}", usize::try_from(digits).unwrap_or(0));
+    text.replace('-', "\u{2212}")
+}
+
+/// The same with its sign always shown.
+pub(super) fn signed(value: f64) -> String {
+    if value > 0.0 { format!("+{}", figure(value)) } else { figure(value) }
+}
+
+/// `1 launch`, `3 launches`.
+pub(super) fn launches(n: u32) -> String {
+    if n == 1 { "1 launch".to_owned() } else { format!("{n} launches") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{figure, p_value, percent, signed};
+
+    #[test]
+    fn numbers_are_short_and_keep_their_sign() {
+        assert_eq!(figure(-314.0), "\u{2212}314.0");
+        assert_eq!(figure(159_171.0), "159171");
+        assert_eq!(figure(0.012_345_6), "0.01235");
+        assert_eq!(figure(0.0), "0");
+        assert_eq!(signed(2.5), "+2.500");
+        assert_eq!(percent(0.450_7), "45 %");
+        assert_eq!(p_value(0.028_6), "p = 0.029");
+        assert_eq!(p_value(0.000_01), "p < 0.001");
+    }
+}

@@ -1,0 +1,163 @@
+//! What the data say: the patterns of outcomes, metrics, hypotheses.
+
+use bystander_lab::plan::{Hypothesis, Prediction};
+use bystander_model::cell::Cell;
+use bystander_model::outcome::Outcome;
+use bystander_model::report::{Strength, Verdict};
+use indexmap::IndexMap;
+
+use crate::scripted::{Ends, Scripted, answer, plan, run};
+
+fn is(cell: &Cell, arm: &str, instrument: &str) -> bool {
+    cell.levels["arm"] == arm && cell.instrument == instrument
+}
+
+#[test]
+fn with_a_broken_baseline_nothing_is_blamed_and_an_instrument_is_not_needed() {
+    let plan = plan(&["nccl", "custom"], &["print", "probe"]);
+    let (ledger, _) = run(&plan, &mut Scripted::new(|_, _| Ends::Fails("RuntimeError @ sizing")));
+    let treatment = answer(&ledger, "factor:arm", "outcome");
+    assert_eq!(treatment.verdict, Verdict::BaselineBroken);
+    assert!(treatment.text.contains("Nothing can be blamed on arm=custom"), "{}", treatment.text);
+    for instrument in ["print", "probe"] {
+        let answer = answer(&ledger, &format!("instrument:{instrument}"), "outcome");
+        assert_eq!((answer.verdict, answer.strength), (Verdict::NotNeeded, Some(Strength::Shown)));
+        assert!(answer.text.contains("is another claim, and is not made"), "{}", answer.text);
+        assert_eq!(answer.evidence.len(), 2, "one launch with it and one without");
+        assert_eq!(answer.p, None, "a counterexample is no test");
+    }
+}
+
+#[test]
+fn a_treatment_that_breaks_is_an_effect_after_four_blocks_and_not_before() {
+    let mut plan = plan(&["a", "b"], &[]);
+    let script = |cell: &Cell, _| if cell.levels["arm"] == "b" { Ends::Fails("RuntimeError @ f") } else { Ends::Completes };
+    let (ledger, _) = run(&plan, &mut Scripted::new(script));
+    let shown = answer(&ledger, "factor:arm", "outcome");
+    assert_eq!((shown.verdict, shown.strength), (Verdict::Effect, Some(Strength::Shown)));
+    assert!((shown.p.expect("tested") - 2.0 / 70.0).abs() < 1e-9);
+    plan.blocks.max = 3;
+    plan.blocks.min = 3;
+    let (ledger, _) = run(&plan, &mut Scripted::new(script));
+    let open = answer(&ledger, "factor:arm", "outcome");
+    assert_eq!((open.verdict, open.strength), (Verdict::Insufficient, Some(Strength::Consistent)));
+    assert_eq!(open.needs.expect("says what would settle it").launches_per_cell, Some(4));
+}
+
+#[test]
+fn an_instrument_that_hides_a_failure_is_told() {
+    let plan = plan(&["a", "b"], &["probe"]);
+    let (ledger, _) =
+        run(&plan, &mut Scripted::new(|cell, _| if is(cell, "b", "none") { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }));
+    let treatment = answer(&ledger, "factor:arm", "outcome");
+    assert_eq!(treatment.verdict, Verdict::MaskedByInstrument, "{}", treatment.text);
+    let probe = answer(&ledger, "instrument:probe", "outcome");
+    assert!(!matches!(probe.verdict, Verdict::Inert | Verdict::NoEffectSeen), "it changes the outcome beside b: {}", probe.text);
+}
+
+#[test]
+fn an_instrument_that_breaks_a_working_baseline_perturbs_only_when_shown() {
+    let mut plan = plan(&["a"], &["probe"]);
+    let script = |cell: &Cell, _| if cell.is_bare() { Ends::Completes } else { Ends::Fails("TimeoutError @ f") };
+    let (ledger, _) = run(&plan, &mut Scripted::new(script));
+    let shown = answer(&ledger, "instrument:probe", "outcome");
+    assert_eq!((shown.verdict, shown.strength), (Verdict::Perturbs, Some(Strength::Shown)));
+    assert!(shown.p.expect("tested") <= 0.05 / 3.0);
+    plan.blocks = bystander_lab::plan::Blocks { min: 2, max: 2 };
+    let (ledger, _) = run(&plan, &mut Scripted::new(script));
+    let open = answer(&ledger, "instrument:probe", "outcome");
+    assert_eq!((open.verdict, open.strength), (Verdict::Undetermined, Some(Strength::Consistent)));
+}
+
+#[test]
+fn a_frame_on_an_inserted_line_blames_the_instrument_at_once() {
+    let mut plan = plan(&["a"], &["print"]);
+    plan.blocks = bystander_lab::plan::Blocks { min: 1, max: 1 };
+    let (ledger, _) = run(&plan, &mut Scripted::new(|cell, _| if cell.is_bare() { Ends::Completes } else { Ends::Blames("print") }));
+    let print = answer(&ledger, "instrument:print", "outcome");
+    assert_eq!((print.verdict, print.strength), (Verdict::Perturbs, Some(Strength::Shown)));
+    assert!(print.text.contains("lies on a line that it inserted"), "{}", print.text);
+}
+
+#[test]
+fn no_failure_states_the_bound_and_claims_nothing_beyond_a_stated_margin() {
+    let mut plan = plan(&["a", "b"], &["probe"]);
+    plan.blocks = bystander_lab::plan::Blocks { min: 5, max: 5 };
+    let (ledger, _) = run(&plan, &mut Scripted::new(|_, _| Ends::Completes));
+    let probe = answer(&ledger, "instrument:probe", "outcome");
+    assert_eq!(probe.verdict, Verdict::NoEffectSeen);
+    assert!(probe.text.contains("up to 45 % is not excluded"), "{}", probe.text);
+    assert_eq!(answer(&ledger, "factor:arm", "outcome").verdict, Verdict::Insufficient);
+    plan.margin = Some(0.5);
+    let (ledger, _) = run(&plan, &mut Scripted::new(|_, _| Ends::Completes));
+    assert_eq!(answer(&ledger, "factor:arm", "outcome").verdict, Verdict::NoEffectWithin);
+    assert_eq!(answer(&ledger, "instrument:probe", "outcome").verdict, Verdict::Inert);
+}
+
+#[test]
+fn metrics_without_variation_have_no_interval() {
+    let mut plan = plan(&["a", "b"], &["probe"]);
+    plan.blocks = bystander_lab::plan::Blocks { min: 5, max: 5 };
+    let (ledger, _) =
+        run(&plan, &mut Scripted::new(|cell, _| Ends::Measures(if cell.levels["arm"] == "b" { 158_857.0 } else { 159_171.0 })));
+    let effect = answer(&ledger, "factor:arm", "tokens");
+    assert_eq!((effect.verdict, effect.interval), (Verdict::Effect, None));
+    assert!(effect.text.contains("\u{2212}314.0 tokens, identical in 5 launches"), "{}", effect.text);
+    let inert = answer(&ledger, "instrument:probe", "tokens");
+    assert_eq!(inert.verdict, Verdict::Inert);
+    assert!(inert.text.contains("identical in 5 launches"), "{}", inert.text);
+}
+
+#[test]
+fn metrics_with_variation_have_one_and_equivalence_needs_it_inside_the_margin() {
+    let mut plan = plan(&["a", "b"], &["probe"]);
+    plan.blocks = bystander_lab::plan::Blocks { min: 5, max: 5 };
+    let noisy = |cell: &Cell, n: u32| {
+        let jitter = [0.0, 3.0, -2.0, 5.0, 1.0][n as usize % 5];
+        let probe = if cell.is_bare() { 0.0 } else { [2.0, -1.0, 1.5, -2.0, 0.5][n as usize % 5] };
+        Ends::Measures(1000.0 + jitter + probe + if cell.levels["arm"] == "b" { 400.0 + jitter } else { 0.0 })
+    };
+    let (ledger, _) = run(&plan, &mut Scripted::new(noisy));
+    let effect = answer(&ledger, "factor:arm", "tokens");
+    let [low, high] = effect.interval.expect("has an interval");
+    assert!(effect.verdict == Verdict::Effect && low < 400.0 && high > 400.0, "{}", effect.text);
+    let probe = answer(&ledger, "instrument:probe", "tokens");
+    assert_eq!(probe.verdict, Verdict::Inert, "{}", probe.text);
+    plan.metrics["tokens"].margin = None;
+    let (ledger, _) = run(&plan, &mut Scripted::new(noisy));
+    let open = answer(&ledger, "instrument:probe", "tokens");
+    assert_eq!(open.verdict, Verdict::NoEffectSeen, "without a margin nothing is shown to be inert: {}", open.text);
+    assert!(open.text.contains("is not excluded"), "{}", open.text);
+}
+
+#[test]
+fn one_counterexample_refutes_and_support_takes_replicates() {
+    let mut plan = plan(&["a", "b"], &[]);
+    let cell = |arm: &str| Cell { levels: IndexMap::from([("arm".to_owned(), arm.to_owned())]), instrument: "none".to_owned() };
+    plan.hypotheses = vec![Hypothesis {
+        claim: "b breaks it".into(),
+        predicts: vec![
+            Prediction { cell: cell("b"), outcome: Outcome::Failed },
+            Prediction { cell: cell("a"), outcome: Outcome::Completed },
+        ],
+    }];
+    let (ledger, _) = run(&plan, &mut Scripted::new(|_, _| Ends::Fails("RuntimeError @ f")));
+    let refuted = answer(&ledger, "hypothesis:b breaks it", "outcome");
+    assert_eq!((refuted.verdict, refuted.strength), (Verdict::Refuted, Some(Strength::Shown)));
+    let breaks = |cell: &Cell, _| if cell.levels["arm"] == "b" { Ends::Fails("RuntimeError @ f") } else { Ends::Completes };
+    let (ledger, _) = run(&plan, &mut Scripted::new(breaks));
+    assert_eq!(answer(&ledger, "hypothesis:b breaks it", "outcome").verdict, Verdict::Supported);
+    plan.blocks = bystander_lab::plan::Blocks { min: 1, max: 1 };
+    let (ledger, _) = run(&plan, &mut Scripted::new(breaks));
+    let open = answer(&ledger, "hypothesis:b breaks it", "outcome");
+    assert_eq!((open.verdict, open.strength), (Verdict::Open, Some(Strength::Anecdotal)));
+}
+
+#[test]
+fn a_contaminated_run_answers_nothing() {
+    let plan = plan(&["a", "b"], &[]);
+    let (ledger, _) = run(&plan, &mut Scripted::new(|cell, _| if cell.levels["arm"] == "b" { Ends::Voids } else { Ends::Completes }));
+    let answer = answer(&ledger, "factor:arm", "outcome");
+    assert_eq!((answer.verdict, answer.strength, answer.p), (Verdict::Invalid, None, None));
+    assert!(answer.text.contains("port_in_use"), "{}", answer.text);
+}

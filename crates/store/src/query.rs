@@ -1,0 +1,102 @@
+//! The reader: events of a run in the order of insertion, a page at a time.
+//!
+//! Between pages no lock is held, so a slow consumer never stops a writer; since nothing is ever changed or removed, pages fit together.
+
+use std::collections::VecDeque;
+
+use bystander_model::event::{Event, Origin};
+use bystander_model::ids::{RunId, TimeNs, TrialId};
+use rusqlite::params;
+
+use crate::record::Store;
+use crate::sqlite::{StoreError, Told as _};
+
+/// Rows read at once.
+const PAGE: usize = 1000;
+
+impl Store {
+    /// Iterates over the events of a run in the order of insertion.
+    ///
+    /// # Errors
+    /// The run is not recorded, or the record cannot be read.
+    pub fn events(&self, run: &RunId) -> Result<Events<'_>, StoreError> {
+        Ok(Events { store: self, run: run.clone(), row: self.number_of(run)?, after: 0, page: VecDeque::new(), done: false })
+    }
+}
+
+/// The events of one run, in the order of insertion; it ends at the first error.
+#[derive(Debug)]
+pub struct Events<'a> {
+    store: &'a Store,
+    run: RunId,
+    row: i64,
+    after: i64,
+    page: VecDeque<Stored>,
+    done: bool,
+}
+
+/// One row as it was read.
+#[derive(Debug)]
+struct Stored {
+    number: i64,
+    trial: u32,
+    origin: String,
+    seq: i64,
+    time_ns: i64,
+    body: String,
+}
+
+impl Events<'_> {
+    fn turn_page(&mut self) -> Result<(), StoreError> {
+        let sql = "SELECT number, trial, origin, seq, time_ns, body FROM event WHERE run = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
+        let path = self.store.path();
+        let mut statement = self.store.connection().prepare_cached(sql).told(path)?;
+        let rows = statement.query_map(params![self.row, self.after, PAGE as i64], |row| {
+            Ok(Stored {
+                number: row.get(0)?,
+                trial: row.get(1)?,
+                origin: row.get(2)?,
+                seq: row.get(3)?,
+                time_ns: row.get(4)?,
+                body: row.get(5)?,
+            })
+        });
+        self.page = rows.told(path)?.collect::<rusqlite::Result<_>>().told(path)?;
+        self.done = self.page.len() < PAGE;
+        self.after = self.page.back().map_or(self.after, |last| last.number);
+        Ok(())
+    }
+
+    fn event(&self, stored: Stored) -> Result<Event, StoreError> {
+        let unreadable = |source| StoreError::Unreadable { path: self.store.path().to_owned(), number: stored.number, source };
+        let origin: Origin = serde_json::from_value(serde_json::Value::String(stored.origin)).map_err(unreadable)?;
+        Ok(Event {
+            run: self.run.clone(),
+            trial: (stored.trial > 0).then_some(TrialId(stored.trial)),
+            origin,
+            seq: stored.seq.cast_unsigned(),
+            time: TimeNs(stored.time_ns.cast_unsigned()),
+            body: serde_json::from_str(&stored.body).map_err(unreadable)?,
+        })
+    }
+}
+
+impl Iterator for Events<'_> {
+    type Item = Result<Event, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.page.is_empty()
+            && !self.done
+            && let Err(error) = self.turn_page()
+        {
+            self.done = true;
+            return Some(Err(error));
+        }
+        let event = self.page.pop_front().map(|stored| self.event(stored));
+        if matches!(event, Some(Err(_))) {
+            self.page.clear();
+            self.done = true;
+        }
+        event
+    }
+}

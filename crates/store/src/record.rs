@@ -1,0 +1,190 @@
+//! The writer: opens the database and appends runs and events.
+//!
+//! **Durability.** An event is acknowledged when `append` returns. From then on it survives the end of this process by any signal, and a power
+//! loss as far as the disk keeps its promises (`synchronous = FULL`: the journal and the database are flushed at each commit).
+//!
+//! **Why a rollback journal and no write-ahead log.** A log needs a shared-memory file beside the database: it cannot be read from a full disk
+//! or a read-only folder, and is not safe on network file systems, where experiment folders often lie. A commit costs about a millisecond
+//! more, which is nothing beside the start of a server; hits come in batches, one commit for all.
+//!
+//! **Two processes.** Every write takes the write lock at once and waits for it up to 20 s; readers hold no lock between pages.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bystander_model::event::{Event, EventBody, Origin};
+use bystander_model::ids::{RunId, TrialId};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use crate::migrate::{MIGRATIONS, migrate};
+use crate::runs::{RunRecord, RunStatus};
+use crate::sqlite::{StoreError, Told as _};
+use crate::state::StateDir;
+
+/// How long a process waits for another one that is writing.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The record of one state directory, open for reading and writing.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the record of a state directory, creates it where there is none, and brings it to the newest version.
+    ///
+    /// # Errors
+    /// It was written by a newer version, is damaged, locked or cannot be created.
+    pub fn open(state: &StateDir) -> Result<Self, StoreError> {
+        let path = state.database();
+        let mut connection = Connection::open(&path).told(&path)?;
+        connection.busy_timeout(PATIENCE).told(&path)?;
+        connection.pragma_update(None, "foreign_keys", true).told(&path)?;
+        connection.pragma_update(None, "synchronous", "FULL").told(&path)?;
+        connection.pragma_update_and_check(None, "journal_mode", "TRUNCATE", |_row| Ok(())).told(&path)?;
+        migrate(&mut connection, &path, MIGRATIONS)?;
+        Ok(Self { connection, path })
+    }
+
+    /// The database file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Records a new run together with its first events: all or nothing. A run that is recorded already keeps what it has.
+    ///
+    /// # Errors
+    /// As [`Store::append_all`].
+    pub fn create_run(&mut self, run: &RunRecord, first: &[Event]) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        let transaction = self.begin()?;
+        let sql = "INSERT INTO run (id, file, spec_sha256, created_ns, status) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
+        let created = run.created.0.cast_signed();
+        let values = params![run.id.0, run.file.as_os_str().as_bytes(), run.spec_sha256, created, run.status.word()];
+        transaction.execute(sql, values).told(&path)?;
+        for event in first {
+            insert(&transaction, &path, event)?;
+        }
+        transaction.commit().told(&path)
+    }
+
+    /// Records one event; returns whether it was new.
+    ///
+    /// # Errors
+    /// As [`Store::append_all`].
+    pub fn append(&mut self, event: &Event) -> Result<bool, StoreError> {
+        Ok(self.append_all(std::slice::from_ref(event))? == 1)
+    }
+
+    /// Records events in the given order, all or none; returns how many were new. An event that is recorded already is passed over.
+    ///
+    /// # Errors
+    /// The run is not recorded, the number is taken by a different event, the event cannot be written as JSON, or the database cannot be
+    /// written to; [`StoreError::DiskFull`] is told apart.
+    pub fn append_all(&mut self, events: &[Event]) -> Result<usize, StoreError> {
+        let path = self.path.clone();
+        let transaction = self.begin()?;
+        let mut new = 0;
+        for event in events {
+            new += usize::from(insert(&transaction, &path, event)?);
+        }
+        transaction.commit().told(&path)?;
+        Ok(new)
+    }
+
+    /// Gives the number that the next event of `(run, trial, origin)` takes.
+    ///
+    /// # Errors
+    /// The run is not recorded, or the record cannot be read.
+    pub fn next_seq(&self, run: &RunId, trial: Option<TrialId>, origin: Origin) -> Result<u64, StoreError> {
+        let run = self.number_of(run)?;
+        let sql = "SELECT max(seq) FROM event WHERE run = ?1 AND trial = ?2 AND origin = ?3";
+        let mut statement = self.connection.prepare_cached(sql).told(&self.path)?;
+        let last: Option<i64> =
+            statement.query_row(params![run, trial_number(trial), origin_word(origin)], |row| row.get(0)).told(&self.path)?;
+        Ok(last.map_or(0, |last| last.cast_unsigned() + 1))
+    }
+
+    /// Begins a transaction that may write: taking the lock later could meet another writer halfway, where waiting does not help.
+    fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+        self.connection.transaction_with_behavior(TransactionBehavior::Immediate).told(&self.path)
+    }
+}
+
+/// The form of an event in its row.
+struct EventRow {
+    trial: u32,
+    origin: &'static str,
+    seq: i64,
+    time_ns: i64,
+    kind: String,
+    body: String,
+}
+
+impl EventRow {
+    fn of(event: &Event) -> Result<Self, StoreError> {
+        let unwritable = |kind: &str| {
+            let kind = kind.to_owned();
+            move |source| StoreError::Unwritable { kind, source }
+        };
+        let value = serde_json::to_value(&event.body).map_err(unwritable("strange"))?;
+        let kind = value.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+        let body = value.to_string();
+        // What cannot be read again must stop the run now, not a reader later.
+        serde_json::from_str::<EventBody>(&body).map_err(unwritable(&kind))?;
+        let (seq, time_ns) = (event.seq.cast_signed(), event.time.0.cast_signed());
+        Ok(Self { trial: trial_number(event.trial), origin: origin_word(event.origin), seq, time_ns, kind, body })
+    }
+}
+
+/// Inserts one event; returns whether it was new.
+fn insert(transaction: &Transaction<'_>, path: &Path, event: &Event) -> Result<bool, StoreError> {
+    let row = EventRow::of(event)?;
+    let sql = "INSERT INTO event (run, trial, origin, seq, time_ns, kind, body) SELECT number, ?2, ?3, ?4, ?5, ?6, ?7 FROM run WHERE id = ?1 \
+               ON CONFLICT (run, trial, origin, seq) DO NOTHING";
+    let values = params![event.run.0, row.trial, row.origin, row.seq, row.time_ns, row.kind, row.body];
+    let inserted = transaction.prepare_cached(sql).told(path)?.execute(values).told(path)? == 1;
+    if !inserted {
+        check_same(transaction, path, event, &row)?;
+        return Ok(false);
+    }
+    let status = match &event.body {
+        EventBody::RunStarted { .. } | EventBody::RunResumed => RunStatus::Running,
+        EventBody::RunEnded(end) => RunStatus::from(end),
+        _ => return Ok(true),
+    };
+    transaction.execute("UPDATE run SET status = ?2 WHERE id = ?1", params![event.run.0, status.word()]).told(path)?;
+    Ok(true)
+}
+
+/// Nothing was inserted: the same event is there already, another one has its number, or the run is not known.
+fn check_same(transaction: &Transaction<'_>, path: &Path, event: &Event, row: &EventRow) -> Result<(), StoreError> {
+    let sql = "SELECT event.time_ns = ?5 AND event.body = ?6 FROM event JOIN run ON run.number = event.run \
+               WHERE run.id = ?1 AND trial = ?2 AND origin = ?3 AND seq = ?4";
+    let values = params![event.run.0, row.trial, row.origin, row.seq, row.time_ns, row.body];
+    let same: Option<bool> = transaction.prepare_cached(sql).told(path)?.query_row(values, |row| row.get(0)).optional().told(path)?;
+    match same {
+        Some(true) => Ok(()),
+        Some(false) => Err(StoreError::Contradiction { run: event.run.clone(), trial: event.trial, origin: event.origin, seq: event.seq }),
+        None => Err(StoreError::UnknownRun { path: path.to_owned(), name: event.run.0.clone() }),
+    }
+}
+
+/// Trials are numbered from 1, so that 0 can stand for none: SQLite takes no two NULLs for the same key.
+pub(crate) fn trial_number(trial: Option<TrialId>) -> u32 {
+    trial.map_or(0, |trial| trial.0)
+}
+
+pub(crate) const fn origin_word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Lab => "lab",
+        Origin::Host => "host",
+    }
+}

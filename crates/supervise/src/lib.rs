@@ -1,0 +1,40 @@
+//! One process tree: keeper, spawn, output, readiness, signals, grace, reap, samples.
+//!
+//! A [`Trial`] is one program under a keeper process of its own ([`keeper`]), with everything that happens to it as one ordered
+//! series of [`TrialEvent`]s. Nothing here knows of experiments, probes or edits, or decides what an end means. Blocking
+//! threads, no async runtime. Linux only.
+//!
+//! Units: bytes, `Duration`s, wall-clock stamps in nanoseconds.
+
+pub mod cancel;
+mod clock;
+pub mod command;
+pub mod exit;
+pub mod handover;
+mod identity;
+pub mod keeper;
+pub mod listener;
+pub mod memory_limit;
+pub mod output;
+pub mod port;
+mod procfs;
+mod protocol;
+pub mod ready;
+pub mod resolve;
+pub mod sweep;
+pub mod tree;
+pub mod trial;
+
+pub use cancel::Canceller;
+pub use command::{Command, KeeperProgram, MARKER};
+pub use exit::{Exit, ExitStatus, TreeEnd, Usage, signal_name};
+pub use handover::handover;
+pub use listener::{Holder, listener_of};
+pub use output::{Line, OutputError, OutputPaths, StreamSummary};
+pub use port::{pick_free_port, port_free};
+pub use ready::{HttpAnswer, Readiness, ReadySpec, ReadySpecError};
+pub use resolve::{ResolveError, resolve};
+pub use sweep::{Swept, remove_leftovers, sweep};
+pub use tree::ProcessInfo;
+pub use trial::event::{Activity, Finished, KeeperLost, TrialEvent};
+pub use trial::{StartError, Trial, TrialSpec};

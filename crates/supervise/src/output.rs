@@ -1,0 +1,84 @@
+//! What the program writes, kept byte for byte in files, and read back from there line by line.
+//!
+//! The writing side (`capture`) never waits for the reading side (`lines`): memory stays bounded whatever the program writes
+//! and however slow the reader is. What a line means is for callers.
+
+pub(crate) mod capture;
+pub(crate) mod lines;
+pub mod times;
+
+use std::borrow::Cow;
+use std::io;
+use std::path::PathBuf;
+
+use bystander_model::evidence::Stream;
+use bystander_model::ids::TimeNs;
+
+/// Longer lines are cut to this many bytes for scanning; the file has them whole.
+pub const LONGEST_TEXT: usize = 64 << 10;
+
+/// Where the output goes: two files that are made anew, and beside each a `.times` index ([`times`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputPaths {
+    /// The program's standard output.
+    pub stdout: PathBuf,
+    /// The program's standard error.
+    pub stderr: PathBuf,
+}
+
+/// One line of output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The stream.
+    pub stream: Stream,
+    /// Its number in the stream, from 1.
+    pub number: u64,
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// When its end was read.
+    pub time_ns: TimeNs,
+    /// Its bytes without the newline, at most [`LONGEST_TEXT`] of them.
+    pub text: Vec<u8>,
+    /// Its whole length in bytes, without the newline.
+    pub length: u64,
+    /// Whether it ended in a newline; the last one of a stream need not.
+    pub terminated: bool,
+}
+
+impl Line {
+    /// The text with a replacement character for what is not UTF-8.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.text)
+    }
+
+    /// Whether the text is only the beginning of the line.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.length > self.text.len() as u64
+    }
+}
+
+/// Output that could not be kept; the program is not told, its output is read on and dropped.
+#[derive(Debug, thiserror::Error)]
+#[error("write {} (offset {offset})", file.display())]
+pub struct OutputError {
+    /// The file.
+    pub file: PathBuf,
+    /// How many bytes it holds.
+    pub offset: u64,
+    /// The cause.
+    #[source]
+    pub source: io::Error,
+}
+
+/// How much one stream gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamSummary {
+    /// Bytes in the file.
+    pub bytes: u64,
+    /// Lines, an unfinished last one among them.
+    pub lines: u64,
+    /// Whether all of it is in the file: its end was seen, and everything could be written.
+    pub complete: bool,
+}

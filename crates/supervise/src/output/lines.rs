@@ -1,0 +1,256 @@
+//! The reading side: lines from what is already in the file, each with its time.
+//!
+//! It reads what the capture has written and nothing beyond; a line that is not finished yet waits.
+
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use bystander_model::evidence::Stream;
+use bystander_model::ids::TimeNs;
+
+use super::capture::{Shared, with};
+use super::times::Mark;
+use super::{LONGEST_TEXT, Line, OutputError, StreamSummary};
+
+/// How much is read back at once.
+const SLICE: usize = 64 << 10;
+
+/// Splits one stream's file into lines.
+#[derive(Debug)]
+pub(crate) struct LineReader {
+    stream: Stream,
+    path: PathBuf,
+    file: File,
+    shared: Shared,
+    /// How far the file has been read.
+    position: u64,
+    /// The time of the bytes at `position`.
+    time: TimeNs,
+    /// Bytes that were read and not yet split: from `cursor` on.
+    slice: Vec<u8>,
+    cursor: usize,
+    partial: Partial,
+    lines: u64,
+}
+
+/// The line that is being put together.
+#[derive(Debug, Default)]
+struct Partial {
+    offset: u64,
+    text: Vec<u8>,
+    length: u64,
+}
+
+impl LineReader {
+    /// Opens the file that a capture has made.
+    pub(crate) fn open(stream: Stream, path: &Path, shared: Shared) -> Result<Self, OutputError> {
+        let file = File::open(path).map_err(|source| OutputError { file: path.to_owned(), offset: 0, source })?;
+        Ok(Self {
+            stream,
+            path: path.to_owned(),
+            file,
+            shared,
+            position: 0,
+            time: TimeNs(0),
+            slice: Vec::new(),
+            cursor: 0,
+            partial: Partial::default(),
+            lines: 0,
+        })
+    }
+
+    /// The time of the next bytes up to `limit` that were not split yet; `None` where there are none.
+    pub(crate) fn next_time(&self, limit: u64) -> Option<TimeNs> {
+        if self.cursor < self.slice.len() {
+            return Some(self.time);
+        }
+        with(&self.shared, |progress| {
+            let start = progress.marks.front().filter(|mark| mark.offset <= self.position).map_or(self.time, |mark| mark.time);
+            (self.position < progress.written.min(limit)).then_some(start)
+        })
+    }
+
+    /// Splits on until a line is whole or the bytes up to `limit` are used up.
+    pub(crate) fn next(&mut self, limit: u64) -> Result<Option<Line>, OutputError> {
+        loop {
+            if self.cursor == self.slice.len() && !self.refill(limit)? {
+                return Ok(None);
+            }
+            let fresh = self.slice.get(self.cursor..).unwrap_or_default();
+            // Reading from memory cannot fail.
+            let taken = (&mut &*fresh).skip_until(b'\n').unwrap_or(fresh.len());
+            let (bytes, whole) = match fresh[..taken].split_last() {
+                Some((b'\n', bytes)) => (bytes, true),
+                _ => (&fresh[..taken], false),
+            };
+            let room = LONGEST_TEXT.saturating_sub(self.partial.text.len());
+            self.partial.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            self.partial.length += bytes.len() as u64;
+            self.cursor += taken;
+            if whole {
+                return Ok(Some(self.finish(true)));
+            }
+        }
+    }
+
+    /// The unfinished last line, once the stream has ended and everything before it was taken.
+    pub(crate) fn last(&mut self) -> Option<Line> {
+        let at_end = with(&self.shared, |progress| progress.ended && self.position == progress.written);
+        (at_end && self.cursor == self.slice.len() && self.partial.length > 0).then(|| self.finish(false))
+    }
+
+    /// What came so far.
+    pub(crate) fn summary(&self) -> StreamSummary {
+        with(&self.shared, |progress| StreamSummary { bytes: progress.written, lines: self.lines, complete: progress.complete })
+    }
+
+    /// When bytes came last, whole lines or not.
+    pub(crate) fn last_output(&self) -> Option<TimeNs> {
+        with(&self.shared, |progress| progress.last)
+    }
+
+    /// Bytes in the file.
+    pub(crate) fn written(&self) -> u64 {
+        with(&self.shared, |progress| progress.written)
+    }
+
+    fn finish(&mut self, terminated: bool) -> Line {
+        self.lines += 1;
+        let next = self.partial.offset + self.partial.length + u64::from(terminated);
+        let line = std::mem::replace(&mut self.partial, Partial { offset: next, ..Partial::default() });
+        Line {
+            stream: self.stream,
+            number: self.lines,
+            offset: line.offset,
+            time_ns: self.time,
+            text: line.text,
+            length: line.length,
+            terminated,
+        }
+    }
+
+    /// Reads on, at most to where the next mark begins, so that all bytes of a slice have one time.
+    fn refill(&mut self, limit: u64) -> Result<bool, OutputError> {
+        let position = self.position;
+        let (time, end) = with(&self.shared, |progress| {
+            let mut time = None;
+            while let Some(Mark { offset, time: at }) = progress.marks.front().copied().filter(|mark| mark.offset <= position) {
+                debug_assert!(offset <= position);
+                time = Some(at);
+                progress.marks.pop_front();
+            }
+            let next = progress.marks.front().map_or(u64::MAX, |mark| mark.offset);
+            (time, progress.written.min(limit).min(next))
+        });
+        self.time = time.unwrap_or(self.time);
+        self.cursor = 0;
+        let count = usize::try_from(end.saturating_sub(position)).unwrap_or(SLICE).min(SLICE);
+        self.slice.resize(count, 0);
+        if count == 0 {
+            return Ok(false);
+        }
+        self.file.read_exact_at(&mut self.slice, position).map_err(|source| self.unreadable(source))?;
+        self.position += count as u64;
+        Ok(true)
+    }
+
+    fn unreadable(&mut self, source: io::Error) -> OutputError {
+        self.slice.clear();
+        OutputError { file: self.path.clone(), offset: self.position, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+
+    use bystander_model::evidence::Stream;
+    use bystander_model::ids::TimeNs;
+
+    use super::super::LONGEST_TEXT;
+    use super::super::capture::{CHUNK, Capture, Taken};
+    use super::super::times::Times;
+    use super::LineReader;
+
+    struct Bench {
+        world: tempfile::TempDir,
+        capture: Capture,
+        reader: LineReader,
+        writer: Option<std::fs::File>,
+    }
+
+    fn bench() -> Bench {
+        let world = tempfile::tempdir().expect("temporary directory");
+        let path = world.path().join("stdout");
+        let (capture, writer): (Capture, OwnedFd) = Capture::create(&path).expect("creates");
+        let reader = LineReader::open(Stream::Stdout, &path, capture.shared()).expect("opens");
+        Bench { world, capture, reader, writer: Some(writer.into()) }
+    }
+
+    impl Bench {
+        fn write(&mut self, bytes: &[u8], time: u64) {
+            self.writer.as_mut().expect("open").write_all(bytes).expect("writes");
+            let mut buffer = vec![0; CHUNK];
+            while let Taken::Bytes(_) = self.capture.take(&mut buffer, TimeNs(time)) {}
+        }
+
+        fn lines(&mut self, limit: u64) -> Vec<(u64, u64, u64, String)> {
+            let mut lines = Vec::new();
+            while let Some(line) = self.reader.next(limit).expect("reads") {
+                lines.push((line.number, line.offset, line.time_ns.0, line.text().into_owned()));
+            }
+            lines
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_time_of_its_end_and_waits_until_it_is_whole() {
+        let mut bench = bench();
+        bench.write(b"one\ntw", 1_000_000);
+        assert_eq!(bench.lines(u64::MAX), [(1, 0, 1_000_000, "one".into())]);
+        bench.write(b"o\n\nend", 9_000_000);
+        assert_eq!(bench.lines(u64::MAX), [(2, 4, 9_000_000, "two".into()), (3, 8, 9_000_000, String::new())]);
+        assert_eq!(bench.reader.last(), None);
+        bench.writer = None;
+        bench.write_end();
+        let last = bench.reader.last().expect("an unfinished line");
+        assert_eq!((last.number, last.offset, last.terminated, last.text().as_ref()), (4, 9, false, "end"));
+        let summary = bench.reader.summary();
+        assert_eq!((summary.bytes, summary.lines, summary.complete), (12, 4, true));
+        let times = Times::load(&bench.world.path().join("stdout")).expect("loads");
+        assert_eq!((times.at(5), times.at(6)), (Some(TimeNs(1_000_000)), Some(TimeNs(9_000_000))));
+    }
+
+    #[test]
+    fn a_limit_holds_back_what_lies_beyond() {
+        let mut bench = bench();
+        bench.write(b"before\nafter\n", 1);
+        assert_eq!(bench.lines(7).len(), 1);
+        assert_eq!(bench.reader.next_time(7), None);
+        assert_eq!(bench.lines(u64::MAX), [(2, 7, 1, "after".into())]);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_for_the_scanner_only() {
+        let mut bench = bench();
+        for _ in 0..3 {
+            bench.write(&vec![b'x'; LONGEST_TEXT / 2], 1);
+        }
+        bench.write(b"\n\xff\xfe\n", 1);
+        let line = bench.reader.next(u64::MAX).expect("reads").expect("a line");
+        assert_eq!((line.text.len(), line.length, line.is_cut()), (LONGEST_TEXT, 3 * LONGEST_TEXT as u64 / 2, true));
+        let line = bench.reader.next(u64::MAX).expect("reads").expect("a line");
+        assert_eq!((line.text.as_slice(), line.text().as_ref()), (&b"\xff\xfe"[..], "\u{fffd}\u{fffd}"));
+        assert_eq!(line.offset, 3 * LONGEST_TEXT as u64 / 2 + 1);
+    }
+
+    impl Bench {
+        fn write_end(&mut self) {
+            assert!(matches!(self.capture.take(&mut [0; 16], TimeNs(0)), Taken::End));
+            assert!(self.capture.error().is_none());
+        }
+    }
+}

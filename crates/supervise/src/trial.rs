@@ -1,0 +1,324 @@
+//! One trial: a program under its keeper, with its output, its readiness and its end as one ordered series of events.
+//!
+//! What the events mean for an experiment is for callers. A trial that is dropped, or whose process is killed, takes its whole
+//! tree with it. Times are wall-clock stamps that do not go backwards within a trial.
+
+pub mod event;
+mod launch;
+mod near;
+pub(crate) mod note;
+mod orphans;
+pub(crate) mod pump;
+mod samples;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bystander_model::evidence::Stream;
+use bystander_model::ids::TimeNs;
+use regex::bytes::Regex;
+
+use crate::clock::Clock;
+use crate::exit::{Exit, TreeEnd};
+use crate::keeper;
+use crate::output::Line;
+use crate::output::lines::LineReader;
+use crate::protocol::Order;
+use crate::ready::{Health, Readiness};
+use crate::tree::{ProcessInfo, snapshot};
+use event::{Activity, Finished, KeeperLost, TrialEvent};
+pub use launch::{StartError, TrialSpec};
+use near::KeeperProcess;
+use note::Note;
+use pump::{Flags, STREAMS};
+use samples::Samples;
+
+/// How much longer than its grace a tree may take before it is given up: what has SIGKILL pending then hangs in the kernel.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running trial.
+#[derive(Debug)]
+pub struct Trial {
+    keeper: KeeperProcess,
+    notes: Receiver<Note>,
+    flags: Arc<Flags>,
+    clock: Clock,
+    threads: Vec<JoinHandle<()>>,
+    readers: [LineReader; 2],
+    marker: String,
+    remove_on_exit: Vec<PathBuf>,
+
+    pid: u32,
+    start_time: u64,
+    started_ns: TimeNs,
+
+    /// Notes that came before the program was known to run.
+    early: VecDeque<Note>,
+    /// Events that are due now.
+    due: VecDeque<TrialEvent>,
+    /// An event that waits until the output before it has been told.
+    held: Option<Held>,
+    conditions: Conditions,
+    last_lines: [Option<Line>; 2],
+    samples: Samples,
+
+    exit: Option<Exit>,
+    tree_end: Option<TreeEnd>,
+    lost: Option<KeeperLost>,
+}
+
+/// An event and how much of each stream comes before it.
+#[derive(Debug)]
+struct Held {
+    event: TrialEvent,
+    limit: [u64; 2],
+}
+
+/// The conditions of readiness and which of them hold.
+#[derive(Debug, Default)]
+struct Conditions {
+    log: Option<Regex>,
+    log_seen: Option<Line>,
+    wants_health: bool,
+    health: Option<Health>,
+    told: bool,
+}
+
+impl Trial {
+    /// The program's process, which also leads its session and its process group.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// When the program's process started, in clock ticks since boot: with the pid, its identity.
+    #[must_use]
+    pub fn start_time(&self) -> u64 {
+        self.start_time
+    }
+
+    /// When the program was started.
+    #[must_use]
+    pub fn started_ns(&self) -> TimeNs {
+        self.started_ns
+    }
+
+    /// This instant, on the clock that stamps the trial's events.
+    #[must_use]
+    pub fn now_ns(&self) -> TimeNs {
+        self.clock.now()
+    }
+
+    /// The end of the program, once it was told.
+    #[must_use]
+    pub fn exit(&self) -> Option<&Exit> {
+        self.exit.as_ref()
+    }
+
+    /// The processes of the tree now, the program and all its descendants.
+    #[must_use]
+    pub fn processes(&self) -> Vec<ProcessInfo> {
+        snapshot(self.keeper.id())
+    }
+
+    /// Whether a process belongs to the tree now.
+    #[must_use]
+    pub fn contains(&self, pid: u32) -> bool {
+        pid != self.keeper.id() && crate::tree::contains(self.keeper.id(), pid)
+    }
+
+    /// What has been going on in the last `span`: the facts that tell a slow start from a standstill.
+    pub fn activity(&mut self, span: Duration) -> Activity {
+        let (span, output_bytes, cpu) = self.samples.over(span, self.keeper.id(), self.written());
+        let [last_stdout, last_stderr] = self.last_lines.clone();
+        let last_output = self.readers.iter().filter_map(LineReader::last_output).max();
+        Activity { last_stdout, last_stderr, last_output, span, output_bytes, cpu }
+    }
+
+    /// Asks the whole tree to end: SIGTERM now, and SIGKILL to what is left when the grace is over. Does not wait.
+    ///
+    /// A second call can only shorten the grace.
+    pub fn terminate(&mut self, grace: Duration) {
+        // A keeper that is gone is told as an event of its own.
+        let _ = self.keeper.order(&Order::Terminate { grace });
+    }
+
+    /// Waits for the next event, at most for `timeout`.
+    pub fn next(&mut self, timeout: Duration) -> Option<TrialEvent> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(event) = self.due.pop_front() {
+                return Some(event);
+            }
+            self.samples.take_if_due(self.keeper.id(), self.written());
+            self.flags.nudged.store(false, Ordering::SeqCst);
+            if self.held.is_some() {
+                self.advance_to_held();
+                continue;
+            }
+            // Notes go first: a program that writes without end must not keep its owner from hearing of anything else.
+            if let Some(note) = self.early.pop_front().or_else(|| self.notes.try_recv().ok()) {
+                self.on_note(note);
+            } else if self.advance([u64::MAX; 2]) {
+                continue;
+            } else {
+                let wait = deadline.min(self.samples.due()).saturating_duration_since(Instant::now());
+                match self.notes.recv_timeout(wait) {
+                    Ok(note) => self.on_note(note),
+                    Err(RecvTimeoutError::Disconnected) => return None,
+                    Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return None,
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            }
+        }
+    }
+
+    /// Ends the trial and waits until the tree is gone and all output was told; a [`crate::Canceller`] that is raised meanwhile
+    /// ends the grace. What was to be removed is still there afterwards, until the trial is closed.
+    pub fn finish(&mut self, grace: Duration, mut on_event: impl FnMut(TrialEvent)) -> Finished {
+        self.terminate(grace);
+        let deadline = Instant::now() + grace + PATIENCE;
+        while self.tree_end.is_none() && self.lost.is_none() {
+            let Some(event) = self.next(deadline.saturating_duration_since(Instant::now())) else { break };
+            if matches!(event, TrialEvent::Cancelled) {
+                self.terminate(Duration::ZERO);
+            }
+            on_event(event);
+        }
+        self.due.drain(..).for_each(on_event);
+        let [stdout, stderr] = [self.readers[0].summary(), self.readers[1].summary()];
+        Finished {
+            exit: self.exit,
+            tree: self.tree_end,
+            keeper_lost: self.lost,
+            stdout,
+            stderr,
+            processes: self.samples.seen().processes().cloned().collect(),
+            peak_rss_bytes: self.samples.seen().peak_rss_bytes(),
+        }
+    }
+
+    /// Kills what is left of the tree, removes what was to be removed, and waits until that is done.
+    pub fn close(mut self) {
+        self.shut();
+    }
+
+    fn shut(&mut self) {
+        self.flags.over.store(true, Ordering::SeqCst);
+        self.keeper.close();
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
+            // A thread that panicked has nothing left to give.
+            let _ = thread.join();
+        }
+        // The keeper has done it, unless it was lost.
+        self.remove_on_exit.drain(..).for_each(|path| keeper::remove(&path));
+    }
+
+    fn written(&self) -> [u64; 2] {
+        [self.readers[0].written(), self.readers[1].written()]
+    }
+
+    /// Tells one more line from before the held event, or the event itself.
+    fn advance_to_held(&mut self) {
+        let Some(held) = self.held.take() else { return };
+        if self.advance(held.limit) {
+            self.held = Some(held);
+            return;
+        }
+        match &held.event {
+            TrialEvent::Exited(exit) => {
+                self.exit = Some(*exit);
+                self.samples.take(self.keeper.id(), self.written());
+            }
+            TrialEvent::StreamEnded(stream) => {
+                if let Some(line) = STREAMS.iter().position(|at| at == stream).and_then(|at| self.readers[at].last()) {
+                    self.on_line(line);
+                }
+            }
+            TrialEvent::TreeEmpty(end) => self.tree_end = Some(*end),
+            _ => {}
+        }
+        self.due.push_back(held.event);
+    }
+
+    /// Makes one more line due, from the stream whose bytes came first; `false` when there is none up to the limit.
+    fn advance(&mut self, limit: [u64; 2]) -> bool {
+        loop {
+            let next = (0..2).filter_map(|at| Some((self.readers[at].next_time(limit[at])?, at))).min();
+            let Some((_, at)) = next else { return false };
+            match self.readers[at].next(limit[at]) {
+                Ok(Some(line)) => self.on_line(line),
+                // The rest of that stream is no whole line yet; the other may have one.
+                Ok(None) => continue,
+                Err(error) => self.due.push_back(TrialEvent::OutputFailed(error)),
+            }
+            return true;
+        }
+    }
+
+    fn on_line(&mut self, line: Line) {
+        let slot = usize::from(line.stream != Stream::Stdout);
+        self.last_lines[slot] = Some(line.clone());
+        let conditions = &mut self.conditions;
+        if conditions.log_seen.is_none() && conditions.log.as_ref().is_some_and(|log| log.is_match(&line.text)) {
+            conditions.log_seen = Some(line.clone());
+        }
+        let time_ns = line.time_ns;
+        self.due.push_back(TrialEvent::Line(line));
+        self.tell_readiness(time_ns);
+    }
+
+    fn on_note(&mut self, note: Note) {
+        match note {
+            Note::Nudge | Note::Started { .. } | Note::NotStarted { .. } => {}
+            Note::Exited { exit, written } => self.held = Some(Held { event: TrialEvent::Exited(exit), limit: written }),
+            Note::TreeEmpty { end } => self.hold(TrialEvent::TreeEmpty(end)),
+            Note::StreamEnded(stream) => self.hold(TrialEvent::StreamEnded(stream)),
+            Note::OutputFailed(error) => self.due.push_back(TrialEvent::OutputFailed(error)),
+            Note::Healthy(health) => {
+                let time_ns = health.time_ns;
+                self.conditions.health = Some(health);
+                self.tell_readiness(time_ns);
+            }
+            Note::Foreign(holder) => self.due.push_back(TrialEvent::ForeignListener(holder)),
+            Note::KeeperGone => self.on_keeper_lost(),
+            Note::Cancelled => self.due.push_back(TrialEvent::Cancelled),
+        }
+    }
+
+    fn hold(&mut self, event: TrialEvent) {
+        self.held = Some(Held { event, limit: self.written() });
+    }
+
+    fn on_keeper_lost(&mut self) {
+        self.keeper.reap();
+        let lost = orphans::clear(&self.marker, Some(self.pid), self.samples.seen().processes());
+        self.lost = Some(lost);
+        self.hold(TrialEvent::KeeperLost(lost));
+    }
+
+    fn tell_readiness(&mut self, time_ns: TimeNs) {
+        let conditions = &mut self.conditions;
+        let named = conditions.log.is_some() || conditions.wants_health;
+        let log_holds = conditions.log.is_none() || conditions.log_seen.is_some();
+        let health_holds = !conditions.wants_health || conditions.health.is_some();
+        if named && log_holds && health_holds && !conditions.told && self.exit.is_none() {
+            conditions.told = true;
+            let (listener, http) = conditions.health.take().map_or((None, None), |health| (health.listener, health.http));
+            let log = conditions.log_seen.clone();
+            self.due.push_back(TrialEvent::Ready(Box::new(Readiness { time_ns, log, listener, http })));
+        }
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}

@@ -1,0 +1,211 @@
+//! Starting a trial: checks, files, pipes, keeper, program.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::near::KeeperProcess;
+use super::note::Note;
+use super::pump::{Flags, Pump, STREAMS};
+use super::samples::Samples;
+use super::{Conditions, Trial};
+use crate::cancel::Canceller;
+use crate::clock::Clock;
+use crate::command::{Command, KeeperProgram, MARKER};
+use crate::output::capture::Capture;
+use crate::output::lines::LineReader;
+use crate::output::{OutputError, OutputPaths};
+use crate::protocol::{Bytes, Order, Start};
+use crate::ready::watch::Watch;
+use crate::ready::{ReadySpec, ReadySpecError};
+use crate::resolve::{ResolveError, resolve};
+
+/// How long a keeper may take to start a program; it needs milliseconds, but a disk may be asleep.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// Everything that makes a trial.
+#[derive(Debug, Clone)]
+pub struct TrialSpec {
+    /// What is run.
+    pub command: Command,
+    /// How to start the keeper.
+    pub keeper: KeeperProgram,
+    /// Where the output goes.
+    pub output: OutputPaths,
+    /// When the program counts as ready; `None` for one that just runs to its end.
+    pub ready: Option<ReadySpec>,
+    /// The flag that interrupts the wait for events.
+    pub canceller: Canceller,
+}
+
+/// Why a trial could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The command names nothing that can be run.
+    #[error(transparent)]
+    Command(#[from] ResolveError),
+    /// A condition of readiness cannot be checked.
+    #[error(transparent)]
+    Ready(#[from] ReadySpecError),
+    /// The working directory is not there or is no directory.
+    #[error("enter the directory {}", directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// The files for the output could not be made.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The system refused the program.
+    #[error("start {}", file.display())]
+    Refused {
+        /// The executable.
+        file: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// The keeper could not be started or talked to: a fault of the harness.
+    #[error("start the keeper {}", exe.display())]
+    Keeper {
+        /// The keeper's executable.
+        exe: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Trial {
+    /// Starts a program under a keeper of its own, and returns once the program runs.
+    ///
+    /// This process becomes a subreaper, so that nothing is lost even if a keeper is killed.
+    ///
+    /// # Errors
+    /// When the command, the files or the keeper do not allow it; nothing is left running then.
+    pub fn start(spec: TrialSpec) -> Result<Self, StartError> {
+        let TrialSpec { command, keeper: program, output, ready, canceller } = spec;
+        let cwd = directory(&command.cwd)?;
+        let path = command.env.get(OsStr::new("PATH")).map(OsString::as_os_str);
+        let file = resolve(command.argv.first().map_or(OsStr::new(""), OsString::as_os_str), path, &cwd)?;
+        let ready = ready.unwrap_or_default();
+        let targets = ready.targets()?;
+        let (stdout, stdout_end) = Capture::create(&output.stdout)?;
+        let (stderr, stderr_end) = Capture::create(&output.stderr)?;
+        let readers = [
+            LineReader::open(STREAMS[0], &output.stdout, stdout.shared())?,
+            LineReader::open(STREAMS[1], &output.stderr, stderr.shared())?,
+        ];
+
+        let failed = |source: io::Error| StartError::Keeper { exe: program.exe.clone(), source };
+        let keeper = KeeperProcess::spawn(&program, stdout_end, stderr_end).map_err(failed)?;
+        let (sender, notes) = channel();
+        let (flags, clock) = (Arc::new(Flags::default()), Clock::start());
+        let control = keeper.listener().map_err(failed)?;
+        let pump = Pump { control, captures: [stdout, stderr], flags: Arc::clone(&flags), notes: sender.clone(), clock };
+        let mut threads = vec![spawn_thread("output", move || pump.run()).map_err(failed)?];
+        keeper.order(&start_order(&command, &file, &cwd)).map_err(failed)?;
+        let mut early = VecDeque::new();
+        let started = match wait_started(&notes, &mut early) {
+            Ok(started) => started,
+            Err(NotStarted::Refused(source)) => return Err(StartError::Refused { file, source }),
+            Err(NotStarted::Keeper(source)) => return Err(failed(source)),
+        };
+
+        let wants_health = !targets.is_empty();
+        if wants_health {
+            let (flags, notes) = (Arc::clone(&flags), sender.clone());
+            let watch = Watch { targets, keeper: keeper.id(), flags, notes, clock };
+            threads.push(spawn_thread("ready", move || watch.run()).map_err(failed)?);
+        }
+        canceller.enlist(&sender);
+        Ok(Self {
+            keeper,
+            notes,
+            flags,
+            clock,
+            threads,
+            readers,
+            marker: command.marker,
+            remove_on_exit: command.remove_on_exit,
+            pid: started.pid,
+            start_time: started.start_time,
+            started_ns: clock.at(started.at_ns),
+            early,
+            due: VecDeque::new(),
+            held: None,
+            conditions: Conditions { log: ready.log, wants_health, ..Conditions::default() },
+            last_lines: [None, None],
+            samples: Samples::start(),
+            exit: None,
+            tree_end: None,
+            lost: None,
+        })
+    }
+}
+
+/// The working directory, absolute, if it is one.
+fn directory(cwd: &Path) -> Result<PathBuf, StartError> {
+    let checked = path::absolute(cwd)
+        .and_then(|directory| if fs::metadata(&directory)?.is_dir() { Ok(directory) } else { Err(io::ErrorKind::NotADirectory.into()) });
+    checked.map_err(|source| StartError::Directory { directory: cwd.to_owned(), source })
+}
+
+fn start_order(command: &Command, file: &Path, cwd: &Path) -> Order {
+    let mut env: Vec<(Bytes, Bytes)> = command
+        .env
+        .iter()
+        .filter(|(name, _)| *name != MARKER)
+        .map(|(name, value)| (name.as_os_str().into(), value.as_os_str().into()))
+        .collect();
+    env.push((OsStr::new(MARKER).into(), OsStr::new(&command.marker).into()));
+    Order::Start(Box::new(Start {
+        file: file.as_os_str().into(),
+        argv: command.argv.iter().map(|argument| argument.as_os_str().into()).collect(),
+        env,
+        cwd: cwd.as_os_str().into(),
+        remove_on_exit: command.remove_on_exit.iter().map(|path| path.as_os_str().into()).collect(),
+    }))
+}
+
+/// The program as the keeper has started it.
+struct Started {
+    pid: u32,
+    start_time: u64,
+    at_ns: u64,
+}
+
+enum NotStarted {
+    Refused(io::Error),
+    Keeper(io::Error),
+}
+
+/// Waits for the keeper's word; a program may have written or even ended before it, and those notes are kept for later.
+fn wait_started(notes: &Receiver<Note>, early: &mut VecDeque<Note>) -> Result<Started, NotStarted> {
+    let deadline = Instant::now() + START_LIMIT;
+    loop {
+        match notes.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Note::Started { pid, start_time, at_ns }) => return Ok(Started { pid, start_time, at_ns }),
+            Ok(Note::NotStarted { errno }) => return Err(NotStarted::Refused(io::Error::from_raw_os_error(errno))),
+            Ok(Note::KeeperGone) | Err(RecvTimeoutError::Disconnected) => {
+                let source = io::Error::new(io::ErrorKind::UnexpectedEof, "it ended before it had started the program");
+                return Err(NotStarted::Keeper(source));
+            }
+            Ok(note) => early.push_back(note),
+            Err(RecvTimeoutError::Timeout) => return Err(NotStarted::Keeper(io::ErrorKind::TimedOut.into())),
+        }
+    }
+}
+
+fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work)
+}

@@ -1,0 +1,88 @@
+//! Samples of a trial's tree at coarse steps: what was in it, and how busy it was.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::tree::Seen;
+
+/// The first samples come fast: what lives shortly, lives at the start.
+const FIRST_STEP: Duration = Duration::from_millis(5);
+/// Between two samples of a young trial, at most.
+const STEP: Duration = Duration::from_millis(250);
+/// Between two samples of a trial that is older than [`YOUNG`].
+const LONG_STEP: Duration = Duration::from_secs(1);
+/// Up to this age a trial is young.
+const YOUNG: Duration = Duration::from_secs(30);
+/// How far back the activity of a trial is known.
+const MEMORY: Duration = Duration::from_secs(600);
+
+/// One sample.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    at: Instant,
+    cpu: Duration,
+    output: u64,
+}
+
+/// The samples of one trial.
+#[derive(Debug)]
+pub(super) struct Samples {
+    seen: Seen,
+    started: Instant,
+    step: Duration,
+    due: Instant,
+    recent: VecDeque<Sample>,
+}
+
+impl Samples {
+    /// Starts with the program, before it has done anything.
+    pub(super) fn start() -> Self {
+        let now = Instant::now();
+        let recent = VecDeque::from([Sample { at: now, cpu: Duration::ZERO, output: 0 }]);
+        Self { seen: Seen::default(), started: now, step: FIRST_STEP, due: now + FIRST_STEP, recent }
+    }
+
+    /// When the next sample is due.
+    pub(super) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// What the samples have seen.
+    pub(super) fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// Takes a sample if it is time to.
+    pub(super) fn take_if_due(&mut self, keeper: u32, written: [u64; 2]) {
+        if Instant::now() >= self.due {
+            self.take(keeper, written);
+        }
+    }
+
+    /// Takes a sample now.
+    pub(super) fn take(&mut self, keeper: u32, written: [u64; 2]) {
+        let totals = self.seen.sample(keeper);
+        let now = Instant::now();
+        // Counters only rise; a process that ended between two reads can make the sum dip.
+        let before = self.recent.back().map_or(Duration::ZERO, |sample| sample.cpu);
+        self.recent.push_back(Sample { at: now, cpu: totals.cpu.max(before), output: written.iter().sum() });
+        // One sample older than the memory is kept, so that a span that long can be looked back on.
+        while self.recent.get(1).is_some_and(|sample| now.duration_since(sample.at) > MEMORY) {
+            self.recent.pop_front();
+        }
+        let longest = if now.duration_since(self.started) < YOUNG { STEP } else { LONG_STEP };
+        self.step = (self.step * 2).min(longest);
+        self.due = now + self.step;
+    }
+
+    /// Bytes written and processor time spent since `span` ago, with the span that was really looked at.
+    pub(super) fn over(&mut self, span: Duration, keeper: u32, written: [u64; 2]) -> (Duration, u64, Duration) {
+        self.take(keeper, written);
+        let Some(last) = self.recent.back().copied() else { return (Duration::ZERO, 0, Duration::ZERO) };
+        let is_far_enough = |sample: &&Sample| last.at.duration_since(sample.at) >= span;
+        let Some(first) = self.recent.iter().rev().find(is_far_enough).or(self.recent.front()) else {
+            return (Duration::ZERO, 0, Duration::ZERO);
+        };
+        (last.at.duration_since(first.at), last.output.saturating_sub(first.output), last.cpu.saturating_sub(first.cpu))
+    }
+}

@@ -1,0 +1,4 @@
+//! The supervisor with real processes: each file is one promise.
+
+mod bench;
+mod ends;
