@@ -183,7 +183,7 @@ pub struct Probe {
     pub limit: Option<u64>,
     /// An expression that tells the rank.
     pub rank: Option<String>,
-    /// Where the keys stand in the experiment file, for diagnostics: `at`, `after`, `capture.N`, `name`.
+    /// Where the keys stand in the experiment file, for diagnostics: `name`, `at`, `after`, `capture`, `capture.N`, `rank`.
     pub spans: IndexMap<String, Range<usize>>,
 }
 
@@ -202,7 +202,8 @@ pub struct Edit {
     pub sha256: Option<String>,
     /// Names that the inserted text may use though nothing in the file defines them.
     pub allow_undefined: Vec<String>,
-    /// Where the keys stand in the experiment file, for diagnostics: `file`, `find`, `text`, `sha256`, `name`.
+    /// Where the keys stand in the experiment file, for diagnostics: `name`, `file`, `find`, `text`, `sha256`,
+    /// `allow_undefined`.
     pub spans: IndexMap<String, Range<usize>>,
 }
 

@@ -1,0 +1,73 @@
+//! Texts with placeholders, and slips in them.
+//!
+//! Braces that are no placeholder stay as they are (an argument may be JSON), so a slip is only warned of.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use bystander_model::diagnostic::Diagnostic;
+
+use super::item::Item;
+use super::nearest::{choices, nearest};
+use super::problems::Problems;
+use crate::plan::Template;
+
+/// What is filled for each trial: a free port, a private directory, the interpreter.
+pub(super) const PLACEHOLDERS: [&str; 3] = ["port", "trial", "python"];
+
+/// Reads a text with placeholders; a null character is refused, because no process can be given one.
+pub(super) fn template(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Template> {
+    let text = item.text(problems)?;
+    if text.contains('\0') {
+        problems.push(&item.span, item.invalid("holds a null character, which no process can be given"));
+        return None;
+    }
+    warn_of_slips(text, &item.span, problems);
+    Some(Template(text.to_owned()))
+}
+
+/// Reads a path relative to the folder of the file; placeholders are not filled in paths.
+pub(super) fn path(item: &Item<'_>, folder: &Path, problems: &mut Problems<'_>) -> Option<PathBuf> {
+    let text = item.some_text(problems)?;
+    if text.contains('\0') {
+        problems.push(&item.span, item.invalid("holds a null character, which no path can hold"));
+        return None;
+    }
+    if let Some(name) = words(text).find(|word| PLACEHOLDERS.contains(word)) {
+        problems.push(&item.span, item.invalid(&format!("holds `{{{name}}}`, which is not filled in paths of the file")));
+        return None;
+    }
+    let joined = folder.join(text);
+    Some(std::path::absolute(&joined).unwrap_or(joined))
+}
+
+fn warn_of_slips(text: &str, span: &Range<usize>, problems: &mut Problems<'_>) {
+    for word in words(text).filter(|word| !PLACEHOLDERS.contains(word)) {
+        if let Some(near) = nearest(word, PLACEHOLDERS) {
+            let message = format!("`{{{word}}}` is no placeholder and stays as it is");
+            let known = PLACEHOLDERS.map(|name| format!("{{{name}}}"));
+            let problem = Diagnostic::warning("spec.unknown_placeholder", message)
+                .note(format!("placeholders are {}", choices(known.iter().map(String::as_str))));
+            problems.push(span, problem.help(format!("did you mean `{{{near}}}`?")));
+        }
+    }
+}
+
+/// The words that stand alone in braces.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| {
+        let (word, _) = rest.split_once('}')?;
+        (!word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_')).then_some(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn only_single_words_in_braces_are_placeholders() {
+        let found: Vec<&str> = words("--a={prot} {\"x\": {y}} {} { port } {{port}}").collect();
+        assert_eq!(found, ["prot", "y", "port"]);
+    }
+}

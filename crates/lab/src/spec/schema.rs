@@ -1,0 +1,46 @@
+//! The keys of every table of the experiment file, in one place: what is valid where, and where a misplaced key belongs.
+
+/// Keys of the file itself.
+pub(super) const ROOT: &[&str] = &["question", "program", "workload", "factors", "probes", "edits", "metrics", "plan", "hypotheses"];
+/// Keys of `[program]`.
+pub(super) const PROGRAM: &[&str] = &["command", "cwd", "env", "ready", "timeout", "stall", "grace"];
+/// Keys of `program.ready`.
+pub(super) const READY: &[&str] = &["http", "log", "port"];
+/// Keys of `[workload]`.
+pub(super) const WORKLOAD: &[&str] = &["command", "timeout"];
+/// Keys of a level of a factor.
+pub(super) const LEVEL: &[&str] = &["args", "env", "unset"];
+/// Keys of `[[probes]]`.
+pub(super) const PROBE: &[&str] = &["name", "at", "after", "capture", "unsafe", "limit", "rank"];
+/// Keys of `[[edits]]`.
+pub(super) const EDIT: &[&str] = &["name", "file", "find", "insert_after", "insert_before", "replace", "sha256", "allow_undefined"];
+/// Keys of a metric.
+pub(super) const METRIC: &[&str] = &["log", "workload", "from", "pick", "scale", "margin", "unit"];
+/// Keys of `[plan]`.
+pub(super) const PLAN: &[&str] = &["baseline", "instruments", "blocks", "seed", "expect", "primary", "margin", "describe", "stop", "refused"];
+/// Keys of `plan.blocks`.
+pub(super) const BLOCKS: &[&str] = &["min", "max"];
+/// Keys of `[[hypotheses]]`.
+pub(super) const HYPOTHESIS: &[&str] = &["claim", "predicts"];
+/// Keys of a prediction.
+pub(super) const PREDICTION: &[&str] = &["cell", "outcome"];
+
+/// Every table with where it is, the likeliest home of a misplaced key first.
+const TABLES: &[(&str, &[&str])] = &[
+    ("at the top of the file", ROOT),
+    ("in `[program]`", PROGRAM),
+    ("in `program.ready`", READY),
+    ("in `[plan]`", PLAN),
+    ("in `[[probes]]`", PROBE),
+    ("in `[[edits]]`", EDIT),
+    ("in a metric of `[metrics]`", METRIC),
+    ("in a level of a factor", LEVEL),
+    ("in `plan.blocks`", BLOCKS),
+    ("in `[[hypotheses]]`", HYPOTHESIS),
+    ("in a prediction of `[[hypotheses]]`", PREDICTION),
+];
+
+/// Says where a key belongs, where it is a key of any table.
+pub(super) fn home_of(key: &str) -> Option<&'static str> {
+    TABLES.iter().find(|(_, keys)| keys.contains(&key)).map(|(title, _)| *title)
+}

@@ -1,0 +1,8 @@
+//! Experiment files, from text to a checked plan.
+
+mod bad;
+mod disk;
+mod example;
+mod layout;
+mod property;
+mod shown;
