@@ -15,6 +15,7 @@ pub mod ids;
 pub mod outcome;
 pub mod patch;
 pub mod provenance;
+pub mod reading;
 pub mod report;
 pub mod value;
 
