@@ -1,1 +1,35 @@
-//! Why a trial ended: tracebacks, signatures, classes.
+//! Why a trial ended: from its output and the facts about its processes to an outcome, a cause and a signature.
+//!
+//! The road is [`Scanner`] (line by line, bounded memory) → [`TrialFacts`] → [`classify`]. Readers of engines come in through [`CauseReader`].
+//! Nothing here runs, waits or reads output by itself. No conclusion is drawn from a line that is missing.
+
+mod assemble;
+mod blame;
+mod classify;
+mod clip;
+mod ended;
+mod facts;
+mod first;
+mod kept;
+mod mask;
+mod prefix;
+mod program;
+mod reader;
+mod scan;
+mod shape;
+mod signals;
+mod signature;
+mod traceback;
+
+pub use blame::{Blame, Spot, blame};
+pub use classify::{Classification, classify};
+pub use facts::{Contamination, MemoryEvents, Place, PortHolder, Progress, ReadySeen, Refusal, StopWhy, Stopped, TrialFacts, WorkloadEnd};
+pub use first::first_cause;
+pub use kept::KeptLine;
+pub use mask::mask;
+pub use program::program_frame;
+pub use reader::CauseReader;
+pub use scan::{Scan, Scanner};
+pub use signals::signal_name;
+pub use signature::signature;
+pub use traceback::{Frame, Link, Raised, Traceback};

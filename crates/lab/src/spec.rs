@@ -140,9 +140,9 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
         stop: choices.stop,
         refused: choices.refused,
         hypotheses,
-        left_out: IndexMap::new(),
         instruments,
         factors,
+        left_out: IndexMap::new(),
     };
     cross::nothing_to_compare(&plan, root, problems);
     // What seems unused in a file with faults may only be misspelt.

@@ -46,6 +46,11 @@ def seeded_bytes(key, length):
     return random.Random(key).getrandbits(8 * length).to_bytes(length, "little")
 
 
+def seeded_permutation(key):
+    """Returns the 256 byte values in a pseudo-random order that depends on `key` alone."""
+    return bytes(random.Random(key).sample(range(256), 256))
+
+
 def dot(a, b):
     """The scalar product of two sequences of integers."""
     return sum(map(mul, a, b))
@@ -64,6 +69,7 @@ class Model:
         self.config = config
         self.group = group
         self.shards = range(rank * SHARDS // size, (rank + 1) * SHARDS // size)
+        self._shard_bytes = [seeded_bytes(f"{seed}/{shard}", SHARD_BYTES) for shard in self.shards]
         self.embedding = self._load(device, f"{seed}/embedding", EMBEDDING_BYTES)
         self.layers = [self._load_layer(device, f"{seed}/{layer}")
                        for layer in range(config.num_hidden_layers)]
@@ -77,11 +83,13 @@ class Model:
         return view.cast("b")
 
     def _load_layer(self, device, key):
+        """Fills one layer: bytes made once, under the layer's own permutation, for a fast start."""
         view = device.allocate_real(REPLICATED_BYTES + len(self.shards) * SHARD_BYTES).view
         view[:REPLICATED_BYTES] = seeded_bytes(key, REPLICATED_BYTES)
-        for i, shard in enumerate(self.shards):
+        permutation = seeded_permutation(key)
+        for i, shard_bytes in enumerate(self._shard_bytes):
             start = REPLICATED_BYTES + i * SHARD_BYTES
-            view[start:start + SHARD_BYTES] = seeded_bytes(f"{key}/{shard}", SHARD_BYTES)
+            view[start:start + SHARD_BYTES] = shard_bytes.translate(permutation)
         return view.cast("b")
 
     def forward(self, tokens, slots, kv_pool):

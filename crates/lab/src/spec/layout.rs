@@ -55,6 +55,17 @@ pub(super) fn choices(plan: Option<&Table<'_>>, metrics: &IndexMap<String, Metri
     }
 }
 
+/// Reads the difference of failure rates that counts as no effect: a fraction.
+fn margin(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+    let margin = item.number(problems)?;
+    if margin > 0.0 && margin < 1.0 {
+        return Some(margin);
+    }
+    let problem = item.invalid("must be a fraction between 0 and 1");
+    problems.push(&item.span, problem.help("it is a difference of failure rates: twenty percentage points are written 0.2"));
+    None
+}
+
 /// Reads `{ min, max }`, or a number that is both; a bound that is not said gives way to the one that is.
 fn blocks(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Blocks> {
     if item.value.is_integer() {
@@ -92,17 +103,6 @@ fn primary(item: &Item<'_>, metrics: &IndexMap<String, Metric>, problems: &mut P
     let valid: Vec<&str> = [OUTCOME].into_iter().chain(metrics.keys().map(String::as_str)).collect();
     let problem = Diagnostic::error("spec.unknown_metric", format!("there is no metric `{text}`"));
     problems.push(&item.span, problem.help(hint(text, "valid answers", valid)));
-    None
-}
-
-/// Reads the difference of failure rates that counts as no effect.
-fn margin(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<f64> {
-    let margin = item.number(problems)?;
-    if margin > 0.0 && margin < 1.0 {
-        return Some(margin);
-    }
-    let problem = item.invalid("is a difference of failure rates, and so between 0 and 1");
-    problems.push(&item.span, problem.help("ten points are written 0.1; the margin of a metric stands with the metric"));
     None
 }
 

@@ -626,8 +626,8 @@ fn the_plan_names_what_there_is() {
     "###);
     assert_snapshot!(plan("margin = 10"), @r###"
     error spec.invalid_value 13:10 "10"
-      `plan.margin` is a difference of failure rates, and so between 0 and 1
-      help: ten points are written 0.1; the margin of a metric stands with the metric
+      `plan.margin` must be a fraction between 0 and 1
+      help: it is a difference of failure rates: twenty percentage points are written 0.2
     "###);
     assert_snapshot!(plan("blocks = 'many'\nseed = -1"), @r###"
     error spec.wrong_type 13:10 "'many'"

@@ -1,0 +1,261 @@
+//! From the facts of a trial to its outcome, its cause, and what shows them.
+
+use bystander_model::budget::BudgetReport;
+use bystander_model::evidence::Evidence;
+use bystander_model::outcome::{Cause, CauseGroup, Outcome};
+use bystander_model::reading::{ErrorSeen, Reading};
+
+use super::blame::{Blame, Spot, blame};
+use super::clip::clip;
+use super::ended::{
+    cause, ended_by_itself, exit_evidence, exited, memory_limit, outside, own_port, signalled, telling_line, timed_out, workload,
+    workload_evidence,
+};
+use super::facts::{StopWhy, TrialFacts};
+use super::first::first_cause;
+use super::kept::KeptLine;
+use super::program::{program_frame, short_file};
+use super::reader::CauseReader;
+use super::signature::signature;
+use super::traceback::{Raised, Traceback};
+
+/// The longest headline in a cause's text, in bytes.
+const HEADLINE: usize = 300;
+
+/// What a trial comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classification {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, for every outcome but `completed`.
+    pub cause: Option<Cause>,
+    /// What shows that the outcome is so.
+    pub evidence: Vec<Evidence>,
+    /// The engine's memory budget, where a reader found one.
+    pub budget: Option<BudgetReport>,
+}
+
+/// Tells how and why a trial ended. `readers` have seen its lines and hits.
+#[must_use]
+pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classification {
+    let first = first_cause(facts);
+    let (outcome, mut cause) = decide(facts, first);
+    let error_line = telling_line(facts).filter(|_| first.is_none());
+    let readings = read(facts, readers, first, error_line);
+    let budget = readings.iter().find_map(|reading| reading.budget.clone());
+    if let Some(cause) = &mut cause
+        && outcome.counts()
+    {
+        refine(cause, &readings);
+    }
+    Classification { outcome, cause, evidence: outcome_evidence(facts), budget }
+}
+
+fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cause>) {
+    if let Some(cause) = outside(facts) {
+        return (outcome_outside(&cause), Some(cause));
+    }
+    if let Some(StopWhy::TimeLimit { limit_s }) = facts.stop_why()
+        && !is_completed(facts)
+    {
+        return (Outcome::TimedOut, Some(at_limit(facts, first, *limit_s)));
+    }
+    if is_completed(facts) {
+        return (Outcome::Completed, None);
+    }
+    if let Some(cause) = failure(facts, first) {
+        let late = facts.workload.as_ref().is_some_and(|end| end.timed_out) && !ended_by_itself(facts);
+        return (if late { Outcome::TimedOut } else { Outcome::Failed }, Some(cause));
+    }
+    (Outcome::Undetermined, Some(unknown(facts)))
+}
+
+fn outcome_outside(cause: &Cause) -> Outcome {
+    match (cause.group, cause.class.as_str()) {
+        (_, "interrupted") => Outcome::Interrupted,
+        (CauseGroup::Harness, _) => Outcome::Undetermined,
+        _ => Outcome::Void,
+    }
+}
+
+fn is_completed(facts: &TrialFacts) -> bool {
+    if !facts.expects_ready {
+        return facts.exit == Some(0) && ended_by_itself(facts);
+    }
+    facts.ready.is_some() && (!facts.expects_workload || facts.workload.as_ref().is_some_and(super::facts::WorkloadEnd::succeeded))
+}
+
+/// A program that stands still because one of its processes died has that as its cause.
+fn at_limit(facts: &TrialFacts, first: Option<&Traceback>, limit_s: f64) -> Cause {
+    let mut late = timed_out(facts, limit_s);
+    let Some(first) = first else { return late };
+    let raised = from_traceback(facts, first);
+    if raised.blames.is_some() || late.class == "timeout.stalled" {
+        let text = format!("{}; then {}", raised.text, late.text);
+        let evidence = raised.evidence.into_iter().chain(late.evidence).collect();
+        return Cause { text, evidence, ..raised };
+    }
+    late.text = format!("{}; before that: {}", late.text, raised.text);
+    late.evidence.extend(raised.evidence);
+    late
+}
+
+/// Why it failed; nothing where nothing shows that it did.
+fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
+    let itself = ended_by_itself(facts);
+    let work = facts.workload.as_ref().filter(|end| !end.succeeded());
+    if !itself && work.is_none() {
+        return None;
+    }
+    let raised = first.map(|first| from_traceback(facts, first));
+    let killed = facts.memory.as_ref().filter(|events| events.oom_kills > 0);
+    let cause = match (raised, killed) {
+        (Some(raised), _) if raised.blames.is_some() => raised,
+        (raised, Some(events)) => with_evidence_of(memory_limit(facts, events), raised),
+        (Some(raised), None) if !crashed(facts) => raised,
+        (raised, None) if itself => with_evidence_of(without_traceback(facts), raised),
+        (_, None) => workload(facts, work?),
+    };
+    Some(complete(facts, cause))
+}
+
+/// Whether the machine itself stopped the main process, which no exception does.
+fn crashed(facts: &TrialFacts) -> bool {
+    ended_by_itself(facts) && facts.signal.is_some_and(|signal| matches!(signal, 4 | 7 | 8 | 11))
+}
+
+fn without_traceback(facts: &TrialFacts) -> Cause {
+    let port = facts.scan.ports.last().filter(|line| facts.ready.as_ref().is_none_or(|ready| line.time >= ready.at));
+    match (port, facts.signal, facts.exit) {
+        (Some(line), None, _) => own_port(facts, line),
+        (_, Some(signal), _) => signalled(facts, signal),
+        (_, None, code) => exited(facts, code.unwrap_or(0)),
+    }
+}
+
+fn with_evidence_of(mut cause: Cause, other: Option<Cause>) -> Cause {
+    cause.evidence.extend(other.into_iter().flat_map(|other| other.evidence));
+    cause
+}
+
+/// Adds how the process and its workload ended, where the cause does not say so yet.
+fn complete(facts: &TrialFacts, mut cause: Cause) -> Cause {
+    for evidence in exit_evidence(facts).into_iter().chain(workload_evidence(facts)) {
+        if !cause.evidence.contains(&evidence) {
+            cause.evidence.push(evidence);
+        }
+    }
+    cause
+}
+
+fn unknown(facts: &TrialFacts) -> Cause {
+    let text = if facts.stopped.is_some() {
+        "Bystander ended it before it had shown anything; a ready condition or a longer time limit would decide"
+    } else {
+        "no exit status of its main process is known, and a missing line shows nothing; its exit status would decide"
+    };
+    complete(facts, cause("unknown", CauseGroup::Harness, "unknown", text))
+}
+
+/// The cause that a traceback tells.
+fn from_traceback(facts: &TrialFacts, traceback: &Traceback) -> Cause {
+    let root = traceback.root();
+    let blamed = blame(traceback, &facts.edits, &facts.place);
+    let frame = blamed.as_ref().map(|blame| &blame.frame).or_else(|| program_frame(root, &facts.place));
+    let mut text = clip(&root.headline(), HEADLINE).to_owned();
+    if root.kind.is_empty() {
+        text = "a traceback whose last line never came".into();
+    }
+    if let Some(frame) = frame {
+        let function = frame.function.as_deref().map_or_else(String::new, |function| format!("{function}, "));
+        text = format!("{text} (in {function}{}:{})", short_file(&frame.file), frame.line);
+    }
+    if let Some(blame) = &blamed {
+        text = format!("{text}; {}", blame_words(blame));
+    }
+    if let Some(last) = traceback.raised.last().filter(|_| traceback.raised.len() > 1) {
+        text = format!("{text}; then {}", clip(&last.headline(), HEADLINE));
+    }
+    text.push_str(&who(facts, traceback));
+    let mut evidence = vec![Evidence::log(facts.trial, traceback.stream, root.at, root.headline())];
+    evidence.extend(frame.map(|frame| {
+        let function = frame.function.as_deref().map_or_else(String::new, |function| format!(", in {function}"));
+        Evidence::log(facts.trial, traceback.stream, frame.at, format!("File \"{}\", line {}{function}", frame.file, frame.line))
+    }));
+    let port = traceback.raised.iter().find(|raised| is_port(raised)).filter(|_| blamed.is_none());
+    let class = if port.is_some() { "port_in_use".to_owned() } else { class_of(root) };
+    Cause {
+        class,
+        group: if blamed.is_some() { CauseGroup::Instrument } else { CauseGroup::Target },
+        signature: signature(traceback, &facts.place),
+        text,
+        blames: blamed.map(|blame| blame.instrument),
+        evidence,
+    }
+}
+
+fn class_of(root: &Raised) -> String {
+    if root.kind.is_empty() { "python".into() } else { format!("python.{}", root.short_kind()) }
+}
+
+fn is_port(raised: &Raised) -> bool {
+    let message = raised.message.to_ascii_lowercase();
+    message.contains("address already in use") || message.contains("eaddrinuse") || message.contains("[errno 98]")
+}
+
+fn blame_words(blame: &Blame) -> String {
+    let added = format!("a line that {} added", blame.instrument);
+    let (at, file) = (blame.frame.line, short_file(&blame.frame.file));
+    match blame.spot {
+        Spot::Innermost => format!("raised on {added}"),
+        Spot::Outer => format!("called from {added}, {file}:{at}"),
+        Spot::Later => format!("{added}, {file}:{at}, is in the stack of what came of it"),
+    }
+}
+
+/// Who printed it, and how many others printed the same.
+fn who(facts: &TrialFacts, traceback: &Traceback) -> String {
+    let same = signature(traceback, &facts.place);
+    let times = facts.scan.tracebacks.iter().filter(|other| !other.harmless && signature(other, &facts.place) == same).count();
+    let first = traceback.rank.as_deref().map_or_else(String::new, |rank| format!("; first on {rank}"));
+    let times = if times > 1 { format!("; printed {times} times") } else { String::new() };
+    let guess = if traceback.interleaved { "; several processes printed at once, so its lines are a best guess" } else { "" };
+    format!("{first}{times}{guess}")
+}
+
+/// What shows the outcome: ready, the workload's end, the exit status.
+fn outcome_evidence(facts: &TrialFacts) -> Vec<Evidence> {
+    let ready = facts.ready.iter().flat_map(|ready| ready.evidence.clone());
+    ready.chain(workload_evidence(facts)).chain(exit_evidence(facts)).collect()
+}
+
+/// Asks the readers about every exception of the first cause, the root before what came of it.
+fn read(facts: &TrialFacts, readers: &[&dyn CauseReader], first: Option<&Traceback>, line: Option<&KeptLine>) -> Vec<Reading> {
+    let raised = first.map_or(&[][..], |first| &first.raised);
+    let stream = first.map(|first| first.stream);
+    let messages: Vec<String> = raised.iter().map(Raised::whole_message).collect();
+    let mut errors: Vec<ErrorSeen<'_>> = Vec::new();
+    for (raised, message) in raised.iter().zip(&messages) {
+        errors.extend(stream.map(|stream| ErrorSeen { stream, line: raised.at, kind: &raised.kind, message }));
+    }
+    errors.extend(line.map(|line| ErrorSeen { stream: line.stream, line: line.number, kind: "", message: &line.text }));
+    let ask = |reader: &&dyn CauseReader| {
+        let known = errors.iter().map(|error| reader.finish(facts.trial, Some(error))).find(|reading| reading.class.is_some());
+        known.unwrap_or_else(|| reader.finish(facts.trial, None))
+    };
+    readers.iter().map(ask).collect()
+}
+
+/// Lets a reader that knows the error say more. What an added line broke, or what the kernel or a port did, stays as it is.
+fn refine(cause: &mut Cause, readings: &[Reading]) {
+    let open = cause.class.starts_with("python.") || matches!(cause.class.as_str(), "exit.code" | "exited_early" | "ready_then_died");
+    let open = open || cause.class.starts_with("signal.");
+    let Some(reading) = readings.iter().find(|reading| reading.class.is_some()).filter(|_| open && cause.blames.is_none()) else { return };
+    if let Some(class) = &reading.class {
+        cause.class.clone_from(class);
+    }
+    if let Some(text) = &reading.text {
+        cause.text = format!("{text}; {}", cause.text);
+    }
+    cause.evidence.extend(reading.evidence.iter().cloned());
+}

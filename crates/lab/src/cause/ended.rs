@@ -1,0 +1,230 @@
+//! Causes that are told from how processes ended, without a traceback.
+
+use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::outcome::{Cause, CauseGroup};
+
+use super::facts::{MemoryEvents, PortHolder, StopWhy, TrialFacts, WorkloadEnd};
+use super::kept::KeptLine;
+use super::mask::mask;
+use super::signals::signal_name;
+use super::signature::short_mask;
+
+/// A cause with its evidence still to come.
+pub(super) fn cause(class: &str, group: CauseGroup, signature: impl Into<String>, text: impl Into<String>) -> Cause {
+    Cause { class: class.to_owned(), group, signature: signature.into(), text: text.into(), blames: None, evidence: Vec::new() }
+}
+
+/// How the main process ended, as evidence.
+pub(super) fn exit_evidence(facts: &TrialFacts) -> Option<Evidence> {
+    let text = match (facts.signal, facts.exit) {
+        (Some(signal), _) => format!("ended by {} ({signal})", signal_name(signal)),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => return None,
+    };
+    let by = match facts.stop_why() {
+        Some(_) if !ended_by_itself(facts) => ", after Bystander began to end it",
+        _ => "",
+    };
+    Some(Evidence { trial: Some(facts.trial), kind: EvidenceKind::Exit, place: "exit".into(), text: format!("{text}{by}") })
+}
+
+/// Whether the main process ended before Bystander had begun to end it.
+pub(super) fn ended_by_itself(facts: &TrialFacts) -> bool {
+    let over = facts.exit.is_some() || facts.signal.is_some();
+    over && facts.stopped.as_ref().is_none_or(|stopped| facts.ended.is_some_and(|ended| ended < stopped.at))
+}
+
+/// How the workload ended, as evidence.
+pub(super) fn workload_evidence(facts: &TrialFacts) -> Option<Evidence> {
+    let text = workload_words(facts.workload.as_ref()?);
+    Some(Evidence { trial: Some(facts.trial), kind: EvidenceKind::Exit, place: "workload".into(), text })
+}
+
+fn workload_words(end: &WorkloadEnd) -> String {
+    match (end.timed_out, end.signal, end.exit) {
+        (true, ..) => "the workload reached its time limit".into(),
+        (_, Some(signal), _) => format!("the workload was ended by {}", signal_name(signal)),
+        (_, _, Some(code)) => format!("the workload ended with exit code {code}"),
+        _ => "the workload did not end".into(),
+    }
+}
+
+/// The workload did not do what it was asked.
+pub(super) fn workload(facts: &TrialFacts, end: &WorkloadEnd) -> Cause {
+    let text = workload_words(end);
+    let mut cause = cause("workload", CauseGroup::Target, text.clone(), text);
+    cause.evidence.extend(workload_evidence(facts));
+    cause
+}
+
+/// The kernel killed a process at the memory limit.
+pub(super) fn memory_limit(facts: &TrialFacts, events: &MemoryEvents) -> Cause {
+    let limit = events.limit_bytes.map_or_else(String::new, |bytes| format!(" of {bytes} bytes"));
+    let text = format!("the kernel killed {} of its processes at the memory limit{limit}", count(events.oom_kills));
+    let mut cause = cause("memory_limit", CauseGroup::Target, "killed at the memory limit", text);
+    cause.evidence.push(Evidence {
+        trial: Some(facts.trial),
+        kind: EvidenceKind::Sample,
+        place: events.source.clone(),
+        text: format!("oom_kill +{}", events.oom_kills),
+    });
+    cause
+}
+
+fn count(number: u64) -> String {
+    if number == 1 { "one".into() } else { number.to_string() }
+}
+
+/// The port belongs to someone else: the trial is no data point.
+pub(super) fn foreign_listener(facts: &TrialFacts, holder: &PortHolder) -> Cause {
+    let who = match (holder.pid, &holder.command) {
+        (Some(pid), Some(command)) => format!("pid {pid} ({command})"),
+        (Some(pid), None) => format!("pid {pid}"),
+        (None, Some(command)) => command.clone(),
+        (None, None) => "a process that could not be told".into(),
+    };
+    let text = format!("port {} is held by {who}, which is not of this trial", holder.port);
+    let mut cause = cause("port_in_use", CauseGroup::Infrastructure, "port held by another process", text.clone());
+    let kind = EvidenceKind::Sample;
+    cause.evidence.push(Evidence { trial: Some(facts.trial), kind, place: format!("port {}", holder.port), text });
+    cause.evidence.extend(facts.scan.ports.first().map(|line| line.evidence(facts.trial)));
+    cause
+}
+
+/// The program says that its port is taken, and nobody else is known to hold it.
+pub(super) fn own_port(facts: &TrialFacts, line: &KeptLine) -> Cause {
+    let who = match &facts.port_holder {
+        Some(holder) => format!("port {} is held by the trial's own pid {}", holder.port, holder.pid.unwrap_or(0)),
+        None => "who holds it is not known".into(),
+    };
+    let mut cause = cause("port_in_use", CauseGroup::Target, "port in use", format!("{}; {who}", line.text.trim()));
+    cause.evidence.push(line.evidence(facts.trial));
+    cause
+}
+
+/// A signal ended it that Bystander did not send.
+pub(super) fn signalled(facts: &TrialFacts, signal: i32) -> Cause {
+    let name = signal_name(signal);
+    let who =
+        if matches!(name.as_str(), "SIGKILL" | "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP") { "; who sent it is not known" } else { "" };
+    let text = format!("ended by {name}{who}{}", after_ready(facts));
+    told_by_lines(facts, cause(&format!("signal.{name}"), CauseGroup::Target, format!("ended by {name}"), text))
+}
+
+/// It ended by itself with an exit code.
+pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
+    let shell = if (129..=192).contains(&code) {
+        format!(" (a shell says so when {} ends a command)", signal_name(code - 128))
+    } else {
+        String::new()
+    };
+    let made = if facts.ready.is_some() {
+        let text = format!("it was ready, and then ended with exit code {code}{shell} before it was asked to");
+        cause("ready_then_died", CauseGroup::Target, format!("exit code {code} after ready"), text)
+    } else if code == 0 {
+        cause("exited_early", CauseGroup::Target, "exit code 0 before ready", "it ended with exit code 0 without having been ready")
+    } else {
+        let before = if facts.expects_ready { " before it was ready" } else { "" };
+        cause("exit.code", CauseGroup::Target, format!("exit code {code}"), format!("exit code {code}{shell}{before}"))
+    };
+    told_by_lines(facts, made)
+}
+
+fn after_ready(facts: &TrialFacts) -> &'static str {
+    match (&facts.ready, facts.expects_ready) {
+        (Some(_), _) => " after it was ready",
+        (None, true) => " before it was ready",
+        (None, false) => "",
+    }
+}
+
+/// The last line that looks like an error among the last lines, which explains an end without a traceback.
+pub(super) fn telling_line(facts: &TrialFacts) -> Option<&KeptLine> {
+    let until = facts.stopped.as_ref().map(|stopped| stopped.at);
+    let in_time = |line: &&KeptLine| until.is_none_or(|until| line.time <= until);
+    let is_last = |line: &&KeptLine| facts.scan.last.iter().any(|last| last.stream == line.stream && last.number == line.number);
+    facts.scan.errors.iter().rev().filter(in_time).find(is_last)
+}
+
+fn told_by_lines(facts: &TrialFacts, mut cause: Cause) -> Cause {
+    cause.evidence.extend(exit_evidence(facts));
+    if let Some(line) = telling_line(facts) {
+        let said = line.text.trim();
+        cause.text = format!("{}; it said: {said}", cause.text);
+        cause.signature = format!("{}: {}", cause.signature, short_mask(said));
+        cause.evidence.push(line.evidence(facts.trial));
+    } else if let Some(line) = facts.scan.last_line() {
+        cause.evidence.push(line.evidence(facts.trial));
+    }
+    cause
+}
+
+/// It reached its time limit.
+pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
+    let moved = facts.progress.as_ref().map(|progress| progress.moving);
+    let state = match (moved, facts.expects_ready && facts.ready.is_none()) {
+        (Some(false), _) => "stalled",
+        (_, true) => "starting",
+        (_, false) => "running",
+    };
+    let what = match state {
+        "stalled" => "it stood still",
+        "starting" => "it was still starting",
+        _ => "it was still running",
+    };
+    let measured = facts.progress.as_ref().map_or_else(String::new, |progress| format!(" ({})", progress.text));
+    let mut text = format!("{what} at the time limit of {limit_s} s{measured}");
+    let mut signature = format!("timeout, {state}");
+    let last = facts.scan.last_line();
+    if let Some(line) = last {
+        let at = facts.stopped.as_ref().map(|stopped| stopped.at.seconds_since(line.time).max(0.0));
+        let when = at.map_or_else(String::new, |s| format!(", {s:.1} s before"));
+        text = format!("{text}; its last line{when}: {}", line.text.trim());
+        signature = format!("{signature} after: {}", mask(&short_mask(&line.text)));
+    } else {
+        text = format!("{text}; it had printed nothing");
+    }
+    let mut cause = cause(&format!("timeout.{state}"), CauseGroup::Target, signature, text);
+    cause.evidence.extend(last.map(|line| line.evidence(facts.trial)));
+    cause.evidence.extend(facts.progress.as_ref().map(|progress| Evidence {
+        trial: Some(facts.trial),
+        kind: EvidenceKind::Sample,
+        place: "processes".into(),
+        text: progress.text.clone(),
+    }));
+    cause
+}
+
+/// The user, Bystander, an instrument, the machine: what takes a trial out of the comparison before its own end is looked at.
+pub(super) fn outside(facts: &TrialFacts) -> Option<Cause> {
+    if matches!(facts.stop_why(), Some(StopWhy::Interrupted)) {
+        return Some(cause("interrupted", CauseGroup::Harness, "interrupted", "stopped by the user before it could answer"));
+    }
+    if let Some(error) = &facts.harness_error {
+        return Some(cause(
+            "harness",
+            CauseGroup::Harness,
+            format!("harness: {}", short_mask(error)),
+            format!("Bystander failed to {error}"),
+        ));
+    }
+    if let Some(refusal) = facts.refusals.first() {
+        let text = format!("{} could not go in: {}", refusal.instrument, refusal.reason);
+        let signature = format!("refused: {}: {}", refusal.instrument, short_mask(&refusal.reason));
+        let mut cause = cause("instrument.refused", CauseGroup::Instrument, signature, text);
+        cause.blames = Some(refusal.instrument.clone());
+        return Some(cause);
+    }
+    if let Some(error) = &facts.spawn_error {
+        let text = format!("the program could not be started: {error}");
+        return Some(cause("spawn", CauseGroup::Infrastructure, format!("spawn: {}", short_mask(error)), text));
+    }
+    if let Some(holder) = facts.port_holder.as_ref().filter(|holder| !holder.of_this_trial) {
+        return Some(foreign_listener(facts, holder));
+    }
+    facts.contamination.first().map(|found| {
+        let mut cause = cause(&found.class, CauseGroup::Infrastructure, short_mask(&found.text), found.text.clone());
+        cause.evidence.clone_from(&found.evidence);
+        cause
+    })
+}

@@ -1,0 +1,112 @@
+//! Which entries of a stack are the program's own, and not those of Python or of a library that it calls.
+
+use super::facts::Place;
+use super::traceback::{Frame, Raised};
+
+/// Whose code an entry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Owner {
+    /// Neither of the two below.
+    Program,
+    /// An installed package, by name.
+    Package(String),
+    /// Python itself, compiled code, or text without a file.
+    Python,
+}
+
+/// The innermost entry that is the program's own.
+///
+/// That is a file outside of Python's folders; where all are inside, the innermost of the package that the outermost one belongs to, since
+/// then an installed package is the program; where there is none of a package either, the innermost entry.
+#[must_use]
+pub fn program_frame<'a>(raised: &'a Raised, place: &Place) -> Option<&'a Frame> {
+    let owners: Vec<Owner> = raised.frames.iter().map(|frame| owner(frame, place)).collect();
+    let innermost = |wanted: &Owner| owners.iter().rposition(|owner| owner == wanted).map(|at| &raised.frames[at]);
+    if let Some(frame) = innermost(&Owner::Program) {
+        return Some(frame);
+    }
+    let package = owners.iter().find(|owner| matches!(owner, Owner::Package(_)));
+    package.and_then(innermost).or_else(|| raised.frames.last())
+}
+
+fn owner(frame: &Frame, place: &Place) -> Owner {
+    let file = frame.file.replace('\\', "/");
+    if file.starts_with('<') {
+        return Owner::Python;
+    }
+    for folder in ["/site-packages/", "/dist-packages/"] {
+        if let Some(at) = file.rfind(folder) {
+            let inside = &file[at + folder.len()..];
+            let package = inside.split('/').next().unwrap_or(inside);
+            return Owner::Package(package.trim_end_matches(".py").to_owned());
+        }
+    }
+    let is_python = file.split("/lib/python").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    // Compiled modules name their source as it was on the machine that built them.
+    let is_elsewhere = !file.starts_with('/') && place.file(&frame.file).is_none();
+    if is_python || is_elsewhere { Owner::Python } else { Owner::Program }
+}
+
+/// The file with its folder, which is enough to know it and the same wherever the tree lies.
+pub(crate) fn short_file(file: &str) -> String {
+    let mut parts: Vec<&str> = file.rsplit('/').take(2).filter(|part| !part.is_empty()).collect();
+    parts.reverse();
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{program_frame, short_file};
+    use crate::cause::{Frame, Link, Place, Raised};
+
+    fn stack(files: &[&str]) -> Raised {
+        let frames = files.iter().enumerate().map(|(at, file)| Frame {
+            file: (*file).to_owned(),
+            line: u32::try_from(at).expect("small"),
+            function: Some("f".into()),
+            source: None,
+            at: 1,
+        });
+        Raised {
+            kind: "E".into(),
+            message: String::new(),
+            more: Vec::new(),
+            frames: frames.collect(),
+            frames_left_out: 0,
+            at: 1,
+            link: Link::Root,
+        }
+    }
+
+    fn innermost(files: &[&str]) -> Option<u32> {
+        let place = Place { cwd: "/work".into(), real: |path| (path == "/work/app.py").then(|| path.to_owned()) };
+        program_frame(&stack(files), &place).map(|frame| frame.line)
+    }
+
+    #[test]
+    fn the_program_comes_before_libraries() {
+        assert_eq!(innermost(&["/work/app.py", "/work/engine/sizing.py", "/usr/lib/python3.11/json/decoder.py"]), Some(1));
+        assert_eq!(innermost(&["app.py", "/venv/lib/python3.12/site-packages/torch/nn.py", "zmq/backend/_zmq.py"]), Some(0));
+    }
+
+    #[test]
+    fn an_installed_program_is_the_outermost_package() {
+        let site = |file: &str| format!("/venv/lib/python3.12/site-packages/{file}");
+        let files = ["<frozen runpy>".to_owned(), site("sglang/launch.py"), site("torch/x.py"), site("sglang/kv.py"), site("torch/y.py")];
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        assert_eq!(innermost(&files), Some(3));
+    }
+
+    #[test]
+    fn python_alone_is_better_than_nothing() {
+        assert_eq!(innermost(&["/usr/lib/python3.11/runpy.py", "/usr/lib/python3.11/json/decoder.py"]), Some(1));
+        assert_eq!(innermost(&[]), None);
+    }
+
+    #[test]
+    fn files_are_known_by_name_and_folder() {
+        assert_eq!(short_file("/a/engine/sizing.py"), "engine/sizing.py");
+        assert_eq!(short_file("app.py"), "app.py");
+        assert_eq!(short_file("<string>"), "<string>");
+    }
+}

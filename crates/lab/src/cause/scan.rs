@@ -1,0 +1,205 @@
+//! Reads a program's output line by line, and keeps what tells why it ended, in bounded memory.
+//!
+//! A line is looked at once. Of a log of any length no more is kept than some dozens of tracebacks, of lines that look like errors, and the
+//! last lines of each stream.
+
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+
+use bystander_model::evidence::Stream;
+use bystander_model::ids::TimeNs;
+use bystander_model::reading::LogLine;
+use regex::Regex;
+
+use super::assemble::Lane;
+use super::clip::{LOOKED_AT, clip, without_colour};
+use super::kept::{Ends, KeptLine};
+use super::prefix::{self, Prefixed};
+use super::traceback::Traceback;
+
+/// Tracebacks kept at each end of the log.
+const TRACEBACKS: usize = 24;
+/// Lines that look like errors, kept at each end of the log.
+const ERRORS: usize = 24;
+/// Last lines kept of each stream.
+const LAST: usize = 20;
+/// Processes that are told apart by the prefixes of their lines.
+const LANES: usize = 256;
+
+/// What starts or announces a traceback.
+static OPENS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"Traceback \(most recent call last\):|File "|Process .+:\s*$|Exception in thread |Exception ignored in|--- Logging error ---"#,
+    )
+});
+/// What programs of any language print when they give up. Found in healthy logs too, so it never decides that something failed.
+static ERRS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i:\berror\b|\bfatal\b|\bpanicked at\b|^panic:|\bsegmentation fault\b|terminate called|\bwhat\(\): |\bassertion .*failed\b|",
+        r"command not found|no such file or directory|permission denied|cannot open shared object|out of memory|core dumped)"
+    ))
+});
+/// What says that a port was taken.
+static PORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i:address already in use|EADDRINUSE|port is already allocated|\[Errno 98\]|port \d+ is already in use)"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a literal pattern")
+}
+
+/// What a log told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// Tracebacks in the order of time: the first and the last dozens.
+    pub tracebacks: Vec<Traceback>,
+    /// Tracebacks in between that were not kept.
+    pub tracebacks_left_out: u64,
+    /// Lines that look like errors; they explain, and decide nothing.
+    pub errors: Vec<KeptLine>,
+    /// Lines that say that a port was taken.
+    pub ports: Vec<KeptLine>,
+    /// The last lines of both streams in the order of time.
+    pub last: Vec<KeptLine>,
+    /// Lines read.
+    pub lines: u64,
+}
+
+impl Scan {
+    /// The last line that was not empty.
+    #[must_use]
+    pub fn last_line(&self) -> Option<&KeptLine> {
+        self.last.iter().rev().find(|line| !line.text.is_empty())
+    }
+}
+
+/// One stream's part of the work.
+#[derive(Debug)]
+struct Reader {
+    stream: Stream,
+    lanes: Vec<(String, Lane)>,
+    last: VecDeque<KeptLine>,
+}
+
+impl Reader {
+    fn is_awake(&self) -> bool {
+        self.lanes.iter().any(|(_, lane)| lane.is_awake())
+    }
+
+    /// The lane of a process; when there are too many, the first one takes the rest.
+    fn lane(&mut self, process: Option<&str>) -> &mut Lane {
+        let name = process.unwrap_or("");
+        let at = self.lanes.iter().position(|(known, _)| known == name);
+        let at = at.unwrap_or_else(|| {
+            if self.lanes.len() == LANES {
+                return 0;
+            }
+            self.lanes.push((name.to_owned(), Lane::default()));
+            self.lanes.len() - 1
+        });
+        &mut self.lanes[at].1
+    }
+
+    /// Remembers a line as the latest, and uses the oldest one's memory again.
+    fn remember(&mut self, line: &LogLine<'_>, text: &str) {
+        let mut kept = if self.last.len() == LAST { self.last.pop_front() } else { None }.unwrap_or(KeptLine {
+            stream: line.stream,
+            number: 0,
+            time: line.time,
+            text: String::new(),
+        });
+        kept.number = line.number;
+        kept.time = line.time;
+        kept.text.clear();
+        kept.text.push_str(clip(text.trim_end(), super::clip::KEPT));
+        self.last.push_back(kept);
+    }
+}
+
+/// Reads a log line by line.
+#[derive(Debug)]
+pub struct Scanner {
+    readers: Vec<Reader>,
+    done: Vec<Traceback>,
+    tracebacks: Ends<Traceback>,
+    errors: Ends<KeptLine>,
+    ports: Ends<KeptLine>,
+    lines: u64,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scanner {
+    /// Starts with nothing read.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            readers: Vec::new(),
+            done: Vec::new(),
+            tracebacks: Ends::new(TRACEBACKS),
+            errors: Ends::new(ERRORS),
+            ports: Ends::new(4),
+            lines: 0,
+        }
+    }
+
+    /// Takes the next line of a stream; the lines of one stream come in their order.
+    pub fn line(&mut self, line: &LogLine<'_>) {
+        self.lines += 1;
+        let plain = clip(line.text, LOOKED_AT);
+        let coloured = without_colour(plain);
+        let text = coloured.as_deref().unwrap_or(plain);
+        self.note_errors(line, text);
+        let mut done = std::mem::take(&mut self.done);
+        let reader = self.reader(line.stream);
+        reader.remember(line, text);
+        if reader.is_awake() || OPENS.is_match(text) {
+            let prefixed: Prefixed<'_> = prefix::split(text);
+            reader.lane(prefixed.process).line(line, text, &prefixed, &mut done);
+        }
+        done.drain(..).for_each(|traceback| self.tracebacks.push(traceback));
+        self.done = done;
+    }
+
+    fn note_errors(&mut self, line: &LogLine<'_>, text: &str) {
+        if PORT.is_match(text) {
+            self.ports.push(KeptLine::of(line, text));
+        }
+        if ERRS.is_match(text) {
+            self.errors.push(KeptLine::of(line, text));
+        }
+    }
+
+    fn reader(&mut self, stream: Stream) -> &mut Reader {
+        let at = self.readers.iter().position(|reader| reader.stream == stream);
+        let at = at.unwrap_or_else(|| {
+            self.readers.push(Reader { stream, lanes: Vec::new(), last: VecDeque::new() });
+            self.readers.len() - 1
+        });
+        &mut self.readers[at]
+    }
+
+    /// Ends the log.
+    #[must_use]
+    pub fn finish(mut self) -> Scan {
+        let mut done = Vec::new();
+        for (_, lane) in self.readers.iter_mut().flat_map(|reader| &mut reader.lanes) {
+            lane.finish(&mut done);
+        }
+        done.into_iter().for_each(|traceback| self.tracebacks.push(traceback));
+        let (mut tracebacks, tracebacks_left_out) = self.tracebacks.into_parts();
+        tracebacks.sort_by_key(|traceback| in_time(traceback.time, traceback.stream, traceback.first_line));
+        let mut last: Vec<KeptLine> = self.readers.into_iter().flat_map(|reader| reader.last).collect();
+        last.sort_by_key(|line| in_time(line.time, line.stream, line.number));
+        let (errors, ports) = (self.errors.into_parts().0, self.ports.into_parts().0);
+        Scan { tracebacks, tracebacks_left_out, errors, ports, last, lines: self.lines }
+    }
+}
+
+/// Orders by time; of what came in the same instant, errors first, then as printed.
+fn in_time(time: TimeNs, stream: Stream, line: u64) -> (TimeNs, bool, u64) {
+    (time, stream != Stream::Stderr, line)
+}

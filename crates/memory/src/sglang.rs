@@ -1,0 +1,78 @@
+//! SGLang: what its log and its sizing's variables say about the memory of one rank.
+//!
+//! The formula is that of 0.5.3 to 0.5.13; of other releases the report says that they are not modelled.
+
+mod budget;
+mod error;
+mod hits;
+mod inputs;
+mod lines;
+mod seen;
+mod version;
+
+use bystander_model::hit::Hit;
+use bystander_model::ids::TrialId;
+use bystander_model::reading::{ErrorSeen, LogLine, Reading};
+
+use self::hits::Hits;
+use self::seen::Seen;
+use self::version::Fingerprint;
+
+/// The longest part of a line that is read, in bytes; the arguments of a server take about 8 KiB.
+const LOOKED_AT: usize = 64 << 10;
+
+/// Reads one trial's lines and hits as they come, in bounded memory.
+#[derive(Debug, Clone, Default)]
+pub struct SglangReader {
+    seen: Seen,
+    hits: Hits,
+    version: Fingerprint,
+}
+
+impl SglangReader {
+    /// Starts with nothing read.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The name of what it reads.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        "sglang"
+    }
+
+    /// Takes the next line.
+    pub fn line(&mut self, line: &LogLine<'_>) {
+        let line = LogLine { text: clip(line.text), ..*line };
+        self.version.line(line.text, || format!("{}:{}", line.stream.name(), line.number));
+        self.seen.line(&line);
+    }
+
+    /// Takes the next hit.
+    pub fn hit(&mut self, hit: &Hit) {
+        self.hits.hit(hit);
+    }
+
+    /// Says what was read; `error` is what the failure started with, where there is one.
+    #[must_use]
+    pub fn finish(&self, trial: TrialId, error: Option<&ErrorSeen<'_>>) -> Reading {
+        let inputs = inputs::choose(&self.seen, &self.hits, trial);
+        let (sizing, cell) = (inputs.as_ref().map(|inputs| inputs.sizing), inputs.as_ref().and_then(|inputs| inputs.cell));
+        let explained = error.and_then(|error| error::explain(error, &self.seen, sizing.as_ref(), cell));
+        let budget = inputs.map(|inputs| budget::report(inputs, &self.seen, &self.version, trial));
+        let about_sizing = explained.as_ref().is_some_and(|explained| explained.class != "memory.device_oom");
+        let evidence = budget.as_ref().filter(|_| about_sizing).map_or_else(Vec::new, |budget| budget.evidence.clone());
+        let (class, text) = explained.map(|explained| (explained.class.to_owned(), explained.text)).unzip();
+        Reading { class, text, evidence, budget }
+    }
+}
+
+/// Cuts a line to what is read of it, at a character border.
+fn clip(text: &str) -> &str {
+    if text.len() <= LOOKED_AT {
+        return text;
+    }
+    let end = (0..=LOOKED_AT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    &text[..end]
+}

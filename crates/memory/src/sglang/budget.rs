@@ -1,0 +1,130 @@
+//! The budget report of one server: the equation, what it means, and what other fractions would give.
+
+use bystander_model::budget::{BudgetReport, Figure};
+use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::ids::TrialId;
+
+use super::inputs::Inputs;
+use super::seen::Seen;
+use super::version::Fingerprint;
+use crate::figures::{decimal, fraction, is_exact, whole};
+use crate::formula::{Cell, Sizing};
+
+/// The releases whose sizing the formula is, from the first to the last.
+pub(crate) const FORMULA: ((u32, u32), (u32, u32)) = ((5, 3), (5, 13));
+
+/// Makes the report.
+pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Fingerprint, trial: TrialId) -> BudgetReport {
+    let sizing = inputs.sizing;
+    let equation = sizing.equation();
+    let mut evidence = inputs.evidence;
+    let text = format!("SGLang 0.5.3 to 0.5.13: rest = available \u{2212} total \u{d7} (1 \u{2212} fraction); here {equation}");
+    evidence.push(Evidence { trial: Some(trial), kind: EvidenceKind::Formula, place: "profile_max_num_token".into(), text });
+    BudgetReport {
+        engine: "sglang".into(),
+        version: version.range(),
+        rank: inputs.rank,
+        total_gib: sizing.total,
+        available_gib: sizing.available,
+        fraction: sizing.fraction,
+        rest_gib: sizing.rest(),
+        cell_bytes: inputs.cell_bytes,
+        tokens: inputs.cell.map(|cell| sizing.tokens(cell)),
+        break_even: sizing.break_even(),
+        alternatives: sizing.alternatives(inputs.cell),
+        text: sentences(&sizing, inputs.cell, seen).into_iter().chain(inputs.notes).collect(),
+        equation,
+        evidence,
+        not_modelled: not_modelled(seen, version),
+    }
+}
+
+/// The sentence that names the least fraction, such as `only a fraction above 0.769179 can start it`.
+pub(crate) fn only_above(sizing: &Sizing) -> String {
+    let even = sizing.break_even();
+    if is_exact(&even) {
+        return format!("only a fraction above {:.6} can start it", even.value);
+    }
+    format!("only a fraction above {:.6} can start it ({:.6} to {:.6} by the log's rounding)", even.value, even.low, even.high)
+}
+
+fn gib(figure: &Figure) -> String {
+    decimal(figure.value, if is_exact(figure) { 3 } else { 2 })
+}
+
+fn sentences(sizing: &Sizing, cell: Option<Cell>, seen: &Seen) -> Vec<String> {
+    let (weights, rest) = (sizing.weights(), sizing.rest());
+    let share = decimal(sizing.total.value * sizing.fraction, if is_exact(&sizing.total) { 3 } else { 2 });
+    let mut text = vec!["The static fraction covers weights and KV cache; what is left over is for everything else.".to_owned()];
+    text.push(format!(
+        "The weights take {} of {} GiB; a fraction of {} allows weights and KV cache {} GiB, which leaves {} GiB for the KV cache{}.",
+        gib(&weights),
+        gib(&sizing.total),
+        fraction(sizing.fraction),
+        share,
+        gib(&rest),
+        if rest.value <= 0.0 { ": less than nothing" } else { "" },
+    ));
+    if rest.low <= 0.0 {
+        let only = only_above(sizing);
+        text.push(format!("O{}.", &only[1..]));
+    }
+    if let Some(cell) = cell {
+        text.push(tokens_sentence(sizing, cell));
+    }
+    if rest.value > 0.0 {
+        text.push(format!("{} GiB are left over for graphs, activations and the request table.", gib(&sizing.headroom())));
+    }
+    text.extend(cap_sentence(seen));
+    text
+}
+
+fn tokens_sentence(sizing: &Sizing, cell: Cell) -> String {
+    let tokens = sizing.tokens(cell);
+    if cell.is_exact() && is_exact(&tokens) {
+        return format!("At {} bytes per token and rank that is {} tokens.", whole(cell.value), whole(tokens.value));
+    }
+    format!(
+        "At about {} bytes per token and rank ({} to {}) that is about {} tokens ({} to {}).",
+        whole(cell.value),
+        whole(cell.low),
+        whole(cell.high),
+        whole(tokens.value),
+        whole(tokens.low),
+        whole(tokens.high)
+    )
+}
+
+fn cap_sentence(seen: &Seen) -> Option<String> {
+    let cap = seen.arguments.as_ref()?.value.cap?;
+    let tokens = seen.tokens.as_ref().map(|read| read.value).or_else(|| seen.pool.as_ref().map(|read| read.value.tokens));
+    let binds = tokens.is_some_and(|tokens| tokens <= cap);
+    binds.then(|| format!("max_total_tokens caps the pool at {} tokens, whatever the memory would allow.", whole(cap)))
+}
+
+fn not_modelled(seen: &Seen, version: &Fingerprint) -> Vec<String> {
+    let mut all = Vec::new();
+    if !version.is_possible() {
+        all.push("The lines fit no published release of SGLang; the formula is that of 0.5.3 to 0.5.13.".to_owned());
+    } else if version.excludes(FORMULA.0, FORMULA.1) {
+        all.push("The release is not one of 0.5.3 to 0.5.13, whose formula this is.".to_owned());
+    }
+    if seen.hybrid.is_some() {
+        all.push(
+            "State caches and sliding-window pools are taken out of the rest before the KV cache; tokens are not derived here.".to_owned(),
+        );
+    }
+    let arguments = seen.arguments.as_ref().map(|read| &read.value);
+    if arguments.is_some_and(|arguments| arguments.speculative) {
+        let draft = "Weights and KV cache of the draft model come out of what is left over";
+        all.push(if version.is_within((5, 7), (5, 13)) {
+            format!("{draft}.")
+        } else {
+            format!("{draft}; up to 0.5.6 the pool also grows by draft tokens.")
+        });
+    }
+    if let Some(device) = arguments.and_then(|arguments| arguments.device.as_deref()).filter(|device| *device != "cuda") {
+        all.push(format!("On device {device} free memory is not the GPU's own, and moves with everything else on the machine."));
+    }
+    all
+}
