@@ -1,0 +1,227 @@
+"""The part of the overlay that every process pays for: it writes the process's record and waits for a probed file.
+
+Everything dear (reading the plan in full, parsing, the ring) is loaded when the first probed file is. Nothing here imports a
+module that the interpreter has not loaded by itself. What does not belong here: anything that knows what a probe captures.
+"""
+
+import marshal
+import os
+import sys
+import time
+
+import _frozen_importlib_external as _external
+import builtins
+
+_real_compile = builtins.compile
+_real_get_code = _external.SourceLoader.get_code
+_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+_AST_ONLY = 0x400
+_FUTURE_FLAGS = 0x1FE0000
+
+
+class Record:
+    """This process's file in the ring folder: what it is and what became of each probe, appended at rare moments only."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.events = []
+        self.stem = ""
+
+    def begin(self, parent):
+        """Starts the file of this process; a forked child calls it again and repeats what it inherited."""
+        self.stem = "%s/%d.%d" % (self.folder, os.getpid(), time.time_ns())
+        rank = None
+        for name in _RANK_VARIABLES:
+            rank = rank or os.environ.get(name)
+        version = "%d.%d.%d" % sys.version_info[:3]
+        start = ("start", os.getpid(), parent, time.time_ns(), version, sys.implementation.name, rank)
+        self._append([start] + self.events)
+
+    def note(self, *event):
+        """Appends an event such as `("placed", index, detail)`, unless it says nothing new."""
+        if event not in self.events:
+            self.events.append(event)
+            self._append([event])
+
+    def _append(self, events):
+        handle = os.open(self.stem + ".proc", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, b"".join(marshal.dumps(event, 2) for event in events))
+        finally:
+            os.close(handle)
+
+
+class Overlay:
+    """The state of the overlay in this process."""
+
+    def __init__(self, folder, plan):
+        self.folder = folder
+        self.plan = plan
+        self.record = Record(plan.RING_FOLDER)
+        self.rewriter = None
+        self.waits_for_pytest = False
+
+    def is_target(self, path):
+        """Tells whether a probe wants this file; the cheap test on the last part of the path comes first."""
+        if type(path) is not str or path.rpartition("/")[2] not in self.plan.BASENAMES:
+            return False
+        return path in self.plan.TARGETS or os.path.realpath(path) in self.plan.TARGETS
+
+    def part(self, name):
+        """Loads a module of the overlay on first use."""
+        return load_part(self.folder, name)
+
+    def rewrite(self):
+        """Hands out the rewriter, which is loaded on first use."""
+        if self.rewriter is None:
+            self.rewriter = self.part("rewrite").Rewriter(self, _real_compile)
+        return self.rewriter
+
+    def forked(self):
+        """Gives a forked child a record and, where probes are in place, a ring of its own."""
+        try:
+            self.record.begin(os.getppid())
+            if self.rewriter is not None:
+                self.rewriter.forked()
+        except Exception:  # A child without a record is a child without receipts; the program goes on.
+            pass
+
+
+_overlay = None
+
+
+def load_part(folder, name):
+    """Imports `bystander_overlay.<name>` under a file name that tracers skip, and whose frames no report shows."""
+    full = "bystander_overlay." + name
+    module = sys.modules.get(full)
+    if module is not None:
+        return module
+    path = "%s/bystander_overlay/%s.py" % (folder, name)
+    loader = _external.SourceFileLoader(full, path)
+    writes_bytecode = sys.dont_write_bytecode
+    if sys.pycache_prefix:
+        sys.dont_write_bytecode = True
+    try:
+        code = _renamed(_real_get_code(loader, full), "<bystander %s>" % name)
+    finally:
+        sys.dont_write_bytecode = writes_bytecode
+    module = type(sys)(full)
+    module.__package__ = "bystander_overlay"
+    sys.modules[full] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException:
+        del sys.modules[full]
+        raise
+    setattr(sys.modules["bystander_overlay"], name, module)
+    return module
+
+
+def _renamed(code, filename):
+    constants = tuple(_renamed(item, filename) if type(item) is type(code) else item for item in code.co_consts)
+    return code.replace(co_filename=filename, co_consts=constants)
+
+
+def _get_code(self, fullname):
+    """Stands in for `SourceLoader.get_code`: a probed file is compiled from its source and touches no bytecode."""
+    code = _probed_code(self, fullname)
+    return _real_get_code(self, fullname) if code is None else code
+
+
+def _probed_code(loader, fullname):
+    overlay = _overlay
+    try:
+        if overlay.waits_for_pytest:
+            overlay.waits_for_pytest = not overlay.part("pytest_cache").bypass(overlay)
+        elif fullname == "_pytest.assertion.rewrite":
+            overlay.waits_for_pytest = True
+        path = loader.get_filename(fullname)
+        if overlay.is_target(path):
+            return overlay.rewrite().module(loader, path)
+    except Exception:  # Whatever failed, the original road is open.
+        pass
+    return None
+
+
+def _compile(*args, **keywords):
+    """Stands in for the builtin `compile`: the road of `runpy`, pytest, and programs that execute files themselves."""
+    filename = args[1] if len(args) > 1 else keywords.get("filename")
+    dont_inherit = args[4] if len(args) > 4 else keywords.get("dont_inherit", False)
+    inherited = 0 if dont_inherit else sys._getframe(1).f_code.co_flags & _FUTURE_FLAGS
+    if type(filename) is not str:
+        filename = _text_of(filename)
+    if filename.rpartition("/")[2] in _overlay.plan.BASENAMES:
+        code = _probed_source(filename, inherited, args, keywords)
+        if code is not None:
+            return code
+    if inherited:
+        return _with_flags(inherited, args, keywords)
+    return _real_compile(*args, **keywords)
+
+
+def _text_of(filename):
+    try:
+        return os.fsdecode(filename)
+    except Exception:
+        return ""
+
+
+def _probed_source(filename, inherited, args, keywords):
+    try:
+        if _overlay.is_target(filename):
+            return _overlay.rewrite().source(filename, inherited, args, keywords)
+    except Exception:  # The original call below reports what is wrong with the program's source.
+        pass
+    return None
+
+
+def _with_flags(inherited, args, keywords):
+    """Repeats the caller's `__future__` flags, which the builtin would have taken from the caller's own frame."""
+    if len(args) > 3:
+        args = args[:3] + (args[3] | inherited,) + args[4:]
+    else:
+        keywords = dict(keywords, flags=keywords.get("flags", 0) | inherited)
+    return _real_compile(*args, **keywords)
+
+
+def _disguise():
+    """Makes the stand-ins look like what they replace, so that import errors show the frames they always showed."""
+    frozen = "<frozen importlib._bootstrap_external>"
+    for function in (_get_code, _probed_code):
+        function.__code__ = _renamed(function.__code__, frozen)
+    _get_code.__name__, _get_code.__qualname__ = "get_code", "SourceLoader.get_code"
+    _get_code.__module__ = _real_get_code.__module__
+    _compile.__code__ = _renamed(_compile.__code__, "<bystander compile>")
+    _compile.__name__ = _compile.__qualname__ = "compile"
+    _compile.__module__, _compile.__doc__ = "builtins", _real_compile.__doc__
+
+
+def start(folder):
+    """Installs the overlay of `folder` in this process, once."""
+    global _overlay
+    if _overlay is not None:
+        return
+    from bystander_overlay import plan
+
+    overlay = Overlay(folder, plan)
+    overlay.record.begin(os.getppid())
+    _overlay = overlay
+    _disguise()
+    _external.compile = _real_compile  # Imports of unprobed files keep the road, and the traceback, that they had.
+    _external.SourceLoader.get_code = _get_code
+    builtins.compile = _compile
+    os.register_at_fork(after_in_child=overlay.forked)
+    if sys.flags.no_site == 0:
+        overlay_script(overlay)
+
+
+def overlay_script(overlay):
+    """Looks whether the interpreter is about to run a probed file as its script; most command lines end here."""
+    argv = getattr(sys, "orig_argv", None)
+    if argv is None:
+        with open("/proc/self/cmdline", "rb") as file:
+            argv = [os.fsdecode(item) for item in file.read().split(b"\0")[:-1]]
+    for item in argv[1:]:
+        if item.rpartition("/")[2] in overlay.plan.BASENAMES:
+            overlay.part("script").take_over(overlay, argv)
+            return

@@ -1,0 +1,147 @@
+//! Asking the program's interpreter where probes go, before anything is launched.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::interpreter::{Interpreter, InterpreterError};
+use crate::problem::{ProbeProblem, ProblemKind};
+use crate::spec::{DEFAULT_LIMIT, Place, ProbeSpec};
+
+/// What became of the probes that were checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// The interpreter's version, such as `3.11.7`.
+    pub python: String,
+    /// One entry a probe, in their order.
+    pub probes: Vec<Result<CheckedProbe, ProbeProblem>>,
+}
+
+impl Checked {
+    /// Separates the probes that can be delivered from the problems.
+    #[must_use]
+    pub fn split(self) -> (Vec<CheckedProbe>, Vec<ProbeProblem>) {
+        let (mut probes, mut problems) = (Vec::new(), Vec::new());
+        for entry in self.probes {
+            match entry {
+                Ok(probe) => probes.push(probe),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        (probes, problems)
+    }
+}
+
+/// The side of the chosen statement on which a probe fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// Before it runs.
+    Before,
+    /// When control leaves it at its end.
+    After,
+}
+
+/// A probe whose place was found and whose captures were accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedProbe {
+    /// The probe's name.
+    pub name: String,
+    /// The file, absolute, as the interpreter finds it.
+    pub path: PathBuf,
+    /// The SHA-256 of the file's bytes when it was checked, in hexadecimal.
+    pub sha256: String,
+    /// The line that hits carry, from 1.
+    pub line: u32,
+    /// The side of the statement.
+    pub side: Side,
+    /// The choice in words, such as "before `for` at 12".
+    pub chosen: String,
+    /// The qualified name of the function around the statement, or `<module>`.
+    pub scope: String,
+    /// The captured expressions.
+    pub capture: Vec<String>,
+    /// The expression that tells the rank.
+    pub rank: Option<String>,
+    /// True where captures may run code of the program.
+    pub unsafe_capture: bool,
+    /// The number of hits to record in each process.
+    pub limit: u64,
+    /// How the place is found again in the program.
+    pub(crate) finding: Finding,
+}
+
+/// How a running process finds a place again, also where the file changed since the check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Finding {
+    pub(crate) function: Option<String>,
+    pub(crate) line: Option<u32>,
+    pub(crate) after: Option<String>,
+    pub(crate) mark: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    python: String,
+    probes: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    path: PathBuf,
+    sha256: String,
+    line: u32,
+    side: Side,
+    chosen: String,
+    scope: String,
+    function: Option<String>,
+    find_line: Option<u32>,
+    mark: Option<String>,
+}
+
+/// Finds the places of probes and checks their captures, by running the program's interpreter once.
+///
+/// No module of the program is imported and no file is written.
+///
+/// # Errors
+/// [`InterpreterError`] where the interpreter is missing, too old, or gives no answer; what is wrong with a probe is in the result.
+pub fn check(interpreter: &Interpreter, specs: &[ProbeSpec]) -> Result<Checked, InterpreterError> {
+    let probes: Vec<Value> = specs.iter().map(request).collect();
+    let answer: Answer = interpreter.ask(&json!({ "task": "check", "path": interpreter.path, "probes": probes }))?;
+    let bad = |source| InterpreterError::BadAnswer { python: interpreter.python.clone(), source };
+    let probes = specs.iter().zip(answer.probes).map(|(spec, entry)| read(spec, entry)).collect::<Result<_, _>>().map_err(bad)?;
+    Ok(Checked { python: answer.python, probes })
+}
+
+fn request(spec: &ProbeSpec) -> Value {
+    let (module, function, path, line) = match &spec.at {
+        Place::Function { module, function } => (Some(module), Some(function), None, None),
+        Place::Line { path, line } => (None, None, Some(path), Some(line)),
+    };
+    json!({
+        "module": module, "function": function, "path": path, "line": line, "after": spec.after,
+        "capture": spec.capture, "rank": spec.rank, "unsafe": spec.unsafe_capture,
+    })
+}
+
+fn read(spec: &ProbeSpec, entry: Value) -> Result<Result<CheckedProbe, ProbeProblem>, serde_json::Error> {
+    if entry.get("problem").is_some() {
+        return Ok(Err(ProbeProblem::new(&spec.name, ProblemKind::deserialize(entry)?)));
+    }
+    let found = Found::deserialize(entry)?;
+    Ok(Ok(CheckedProbe {
+        name: spec.name.clone(),
+        path: found.path,
+        sha256: found.sha256,
+        line: found.line,
+        side: found.side,
+        chosen: found.chosen,
+        scope: found.scope,
+        capture: spec.capture.clone(),
+        rank: spec.rank.clone(),
+        unsafe_capture: spec.unsafe_capture,
+        limit: spec.limit.unwrap_or(DEFAULT_LIMIT),
+        finding: Finding { function: found.function, line: found.find_line, after: spec.after.clone(), mark: found.mark },
+    }))
+}

@@ -1,0 +1,155 @@
+//! Taking hits out of the rings of a whole trial while it runs, and its receipts when it is over.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bystander_model::hit::{Hit, Receipt, ReceiptState};
+use bystander_model::value::Value;
+use indexmap::IndexMap;
+use thiserror::Error;
+
+use crate::check::CheckedProbe;
+use crate::process::Process;
+use crate::ring::RawHit;
+use crate::value::value;
+
+/// Why rings cannot be read.
+#[derive(Debug, Error)]
+#[error("read the probe rings at `{}`", path.display())]
+pub struct DrainError {
+    /// The folder or file.
+    pub path: PathBuf,
+    /// Why not.
+    #[source]
+    pub source: io::Error,
+}
+
+/// The reader of all rings in a folder. Processes are found as they appear; the rings of killed ones stay readable.
+#[derive(Debug)]
+pub struct Drain {
+    ring_dir: PathBuf,
+    probes: Vec<CheckedProbe>,
+    processes: BTreeMap<PathBuf, Process>,
+}
+
+impl Drain {
+    /// Makes the reader for the probes that the overlay was written with, in the same order.
+    #[must_use]
+    pub fn new(ring_dir: &Path, probes: &[CheckedProbe]) -> Self {
+        Self { ring_dir: ring_dir.to_owned(), probes: probes.to_vec(), processes: BTreeMap::new() }
+    }
+
+    /// Takes the hits that came since the last time, in the order of time.
+    ///
+    /// # Errors
+    /// [`DrainError`] where the folder or a ring cannot be read; what was taken before is not lost.
+    pub fn poll(&mut self) -> Result<Vec<Hit>, DrainError> {
+        self.discover()?;
+        let mut hits = Vec::new();
+        for (path, process) in &mut self.processes {
+            let raw = process.poll().map_err(|source| DrainError { path: path.clone(), source })?;
+            hits.extend(raw.into_iter().filter_map(|hit| finished(&self.probes, process, hit)));
+        }
+        hits.sort_by_key(|hit| hit.time_ns);
+        Ok(hits)
+    }
+
+    /// Takes the last hits and accounts for every probe in every process that loaded the overlay.
+    ///
+    /// Call it when the trial's processes are gone.
+    ///
+    /// # Errors
+    /// [`DrainError`] where the folder or a ring cannot be read.
+    pub fn finish(mut self) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
+        let hits = self.poll()?;
+        let mut receipts: BTreeMap<(u32, usize), Receipt> = BTreeMap::new();
+        for (path, process) in &self.processes {
+            for (index, probe) in self.probes.iter().enumerate() {
+                let receipt = receipt(process, index, probe).map_err(|source| DrainError { path: path.clone(), source })?;
+                receipts.entry((process.pid, index)).and_modify(|known| merge(known, &receipt)).or_insert(receipt);
+            }
+        }
+        Ok((hits, receipts.into_values().collect()))
+    }
+
+    /// The processes that have loaded the overlay so far; a Python process of the program that is not among them is uncovered.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        self.processes.values().map(|process| process.pid).collect()
+    }
+
+    fn discover(&mut self) -> Result<(), DrainError> {
+        let failed = |source| DrainError { path: self.ring_dir.clone(), source };
+        for entry in std::fs::read_dir(&self.ring_dir).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let is_new = path.extension().is_some_and(|end| end == "proc") && !self.processes.contains_key(&path);
+            if let Some(process) = is_new.then(|| Process::of_record(&path, self.probes.len())).flatten() {
+                self.processes.insert(path, process);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Joins a hit to its probe; the value of a `rank` expression, which comes last, becomes the rank.
+fn finished(probes: &[CheckedProbe], process: &mut Process, raw: RawHit) -> Option<Hit> {
+    let probe = probes.get(raw.probe)?;
+    let mut values = raw.values.into_iter().map(value);
+    let captured: IndexMap<String, Value> = probe.capture.iter().cloned().zip(values.by_ref()).collect();
+    if let (true, Some(Value::Int(rank))) = (probe.rank.is_some(), values.next()) {
+        u32::try_from(rank).into_iter().for_each(|rank| process.tell_rank(rank));
+    }
+    Some(Hit {
+        probe: probe.name.clone(),
+        pid: process.pid,
+        tid: raw.thread,
+        rank: process.rank(),
+        seq: raw.sequence,
+        time_ns: raw.time_ns,
+        file: probe.path.display().to_string(),
+        line: process.accounts.get(raw.probe).and_then(|account| account.line).unwrap_or(probe.line),
+        function: probe.scope.clone(),
+        values: captured,
+    })
+}
+
+fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> io::Result<Receipt> {
+    let account = process.accounts.get(index).cloned().unwrap_or_default();
+    let hits = process.hits(index)?;
+    let state = match (&account.placed, &account.refused) {
+        (Some(_), _) if hits > probe.limit => ReceiptState::Expired,
+        (Some(_), _) if hits > 0 => ReceiptState::Armed,
+        (Some(_), _) => ReceiptState::NotReached,
+        (None, Some(_)) => ReceiptState::Refused,
+        (None, None) => ReceiptState::NotImported,
+    };
+    let said = account.placed.or(account.refused);
+    Ok(Receipt {
+        pid: process.pid,
+        rank: process.rank(),
+        probe: probe.name.clone(),
+        state,
+        hits,
+        dropped: hits - account.received.min(hits),
+        detail: said.map(|text| if probe.unsafe_capture { format!("unsafe captures, {text}") } else { text }),
+        python: process.python.clone(),
+        adds_switch_point: state != ReceiptState::Refused && state != ReceiptState::NotImported,
+    })
+}
+
+/// Adds another life of the same pid to a receipt: counts add up, and the state that tells more stays.
+fn merge(known: &mut Receipt, other: &Receipt) {
+    let weight = |state: ReceiptState| match state {
+        ReceiptState::Armed => 5,
+        ReceiptState::Expired => 4,
+        ReceiptState::NotReached => 3,
+        ReceiptState::Refused => 2,
+        _ => 1,
+    };
+    let (hits, dropped) = (known.hits + other.hits, known.dropped + other.dropped);
+    if weight(other.state) > weight(known.state) {
+        *known = other.clone();
+    }
+    (known.hits, known.dropped) = (hits, dropped);
+}

@@ -1,0 +1,143 @@
+//! One process's record and ring: what it said of itself and of each probe, and the hits it left.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::marshal::{Data, Reader};
+use crate::rank;
+use crate::ring::{RawHit, Ring};
+use crate::value::{int_of, text_of};
+
+/// What a process said of one probe.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Account {
+    /// The statement and side, where the probe is in place.
+    pub(crate) placed: Option<String>,
+    /// The line that hits carry.
+    pub(crate) line: Option<u32>,
+    /// Why the probe was refused.
+    pub(crate) refused: Option<String>,
+    /// Hits that arrived here.
+    pub(crate) received: u64,
+}
+
+/// One life of a process: a pid that executes another program begins another.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    /// The interpreter's version.
+    pub(crate) python: Option<String>,
+    pub(crate) accounts: Vec<Account>,
+    told_rank: Option<u32>,
+    variable_rank: Option<u32>,
+    named_rank: Option<u32>,
+    record: PathBuf,
+    read: u64,
+    ring: Option<Ring>,
+}
+
+impl Process {
+    /// Makes the reader of a process from the path of its record, `<pid>.<time>.proc`.
+    pub(crate) fn of_record(record: &Path, probes: usize) -> Option<Self> {
+        let pid = record.file_stem()?.to_str()?.split('.').next()?.parse().ok()?;
+        Some(Self {
+            pid,
+            python: None,
+            accounts: vec![Account::default(); probes],
+            told_rank: None,
+            variable_rank: None,
+            named_rank: None,
+            record: record.to_owned(),
+            read: 0,
+            ring: None,
+        })
+    }
+
+    /// Reads what is new in the record and takes the hits out of the ring.
+    pub(crate) fn poll(&mut self) -> io::Result<Vec<RawHit>> {
+        self.read_record()?;
+        if self.ring.is_none() {
+            let path = self.record.with_extension("ring");
+            self.ring = match Ring::open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                other => other?,
+            };
+        }
+        let Some(ring) = &self.ring else { return Ok(Vec::new()) };
+        let hits = ring.take()?;
+        if self.named_rank.is_none() {
+            self.named_rank = ring.process_name()?.as_deref().and_then(rank::from_name);
+        }
+        for hit in &hits {
+            if let Some(account) = self.accounts.get_mut(hit.probe) {
+                account.received += 1;
+            }
+        }
+        Ok(hits)
+    }
+
+    /// The rank: what a probe's expression said, else what the environment said, else what the process's name says.
+    pub(crate) fn rank(&self) -> Option<u32> {
+        self.told_rank.or(self.variable_rank).or(self.named_rank)
+    }
+
+    /// Keeps the rank that a probe's expression gave.
+    pub(crate) fn tell_rank(&mut self, rank: u32) {
+        self.told_rank = Some(rank);
+    }
+
+    /// How often a probe was hit, recorded or not.
+    pub(crate) fn hits(&self, probe: usize) -> io::Result<u64> {
+        let received = self.accounts.get(probe).map_or(0, |account| account.received);
+        let counted = self.ring.as_ref().map_or(Ok(0), |ring| ring.hits(probe))?;
+        Ok(counted.max(received))
+    }
+
+    fn read_record(&mut self) -> io::Result<()> {
+        let file = File::open(&self.record)?;
+        let length = file.metadata()?.len();
+        let mut bytes = vec![0; usize::try_from(length.saturating_sub(self.read)).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, self.read)?;
+        let mut reader = Reader::new(&bytes);
+        // An event that is not whole yet is read again next time.
+        let mut whole = 0;
+        while let Some(event) = reader.next_value() {
+            whole = bytes.len() - reader.remaining();
+            if let Data::Tuple(fields) = event {
+                self.note(fields);
+            }
+        }
+        self.read += whole as u64;
+        Ok(())
+    }
+
+    fn note(&mut self, fields: Vec<Data>) {
+        let mut fields = fields.into_iter();
+        match fields.next().and_then(text_of).as_deref() {
+            Some("start") => {
+                let mut fields = fields.skip(3);
+                self.python = fields.next().and_then(text_of);
+                self.variable_rank = fields.nth(1).and_then(text_of).as_deref().and_then(rank::from_variable);
+            }
+            Some("placed") => {
+                if let Some(account) = self.account(fields.next()) {
+                    account.placed = fields.next().and_then(text_of);
+                    account.line = fields.next().as_ref().and_then(int_of).and_then(|line| u32::try_from(line).ok());
+                }
+            }
+            Some("refused") => {
+                if let Some(account) = self.account(fields.next()) {
+                    account.refused = fields.next().and_then(text_of);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn account(&mut self, index: Option<Data>) -> Option<&mut Account> {
+        let index = usize::try_from(int_of(&index?)?).ok()?;
+        self.accounts.get_mut(index)
+    }
+}

@@ -1,0 +1,191 @@
+//! A probe as the user types it, and the parse of its place. Nothing here looks at a file.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// The number of hits a probe records in one process unless its limit says otherwise; counting goes on beyond it.
+pub const DEFAULT_LIMIT: u64 = 1000;
+
+/// One probe as typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeSpec {
+    /// The name that hits and receipts carry.
+    pub name: String,
+    /// The function or line.
+    pub at: Place,
+    /// A statement by syntax, after which the probe goes; `...` stands for anything. Without it the probe goes before the line, or
+    /// to the entry of the function.
+    pub after: Option<String>,
+    /// The expressions to capture.
+    pub capture: Vec<String>,
+    /// True where expressions may run code of the program.
+    pub unsafe_capture: bool,
+    /// The number of hits to record in each process; [`DEFAULT_LIMIT`] where `None`.
+    pub limit: Option<u64>,
+    /// An expression whose value is the rank of the process.
+    pub rank: Option<String>,
+}
+
+impl ProbeSpec {
+    /// Makes a probe with nothing but a name and a place.
+    #[must_use]
+    pub fn new(name: impl Into<String>, at: Place) -> Self {
+        Self { name: name.into(), at, after: None, capture: Vec::new(), unsafe_capture: false, limit: None, rank: None }
+    }
+}
+
+/// Where a probe goes, as typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// `module:function`, the function by its qualified name, such as `engine.sizing:Pool.resize`.
+    Function {
+        /// The dotted module.
+        module: String,
+        /// The dotted function.
+        function: String,
+    },
+    /// `path/to/file.py:LINE`, relative to the working directory.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u32,
+    },
+}
+
+/// Why a place does not parse; `offset` counts bytes from its start.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlaceError {
+    /// There is no colon.
+    #[error("read the place `{text}`: expected `module:function` or `path/to/file.py:LINE`")]
+    NoColon {
+        /// What was typed.
+        text: String,
+        /// Where the colon should be.
+        offset: usize,
+    },
+    /// The part before the colon is empty or no module.
+    #[error("read the place `{text}`: `{module}` is not a dotted module name")]
+    Module {
+        /// What was typed.
+        text: String,
+        /// The part before the colon.
+        module: String,
+        /// The first byte that does not fit.
+        offset: usize,
+    },
+    /// The part after the colon is no function name.
+    #[error("read the place `{text}`: `{function}` is not a function name")]
+    Function {
+        /// What was typed.
+        text: String,
+        /// The part after the colon.
+        function: String,
+        /// The first byte that does not fit.
+        offset: usize,
+    },
+    /// A path is followed by something that is no line number.
+    #[error("read the place `{text}`: `{line}` is not a line number from 1")]
+    Line {
+        /// What was typed.
+        text: String,
+        /// The part after the colon.
+        line: String,
+        /// Where it begins.
+        offset: usize,
+    },
+}
+
+impl PlaceError {
+    /// The byte at which a caret belongs.
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        match self {
+            PlaceError::NoColon { offset, .. }
+            | PlaceError::Module { offset, .. }
+            | PlaceError::Function { offset, .. }
+            | PlaceError::Line { offset, .. } => *offset,
+        }
+    }
+}
+
+impl std::str::FromStr for Place {
+    type Err = PlaceError;
+
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
+        let Some((head, tail)) = text.rsplit_once(':') else {
+            return Err(PlaceError::NoColon { text: text.into(), offset: text.len() });
+        };
+        let after = head.len() + 1;
+        let number = tail.parse::<u32>().ok();
+        if head.ends_with(".py") || head.contains('/') || (number.is_some() && !head.is_empty()) {
+            return match number {
+                Some(line) if line > 0 => Ok(Place::Line { path: head.into(), line }),
+                _ => Err(PlaceError::Line { text: text.into(), line: tail.into(), offset: after }),
+            };
+        }
+        if let Err(offset) = dotted_name(head, false) {
+            return Err(PlaceError::Module { text: text.into(), module: head.into(), offset });
+        }
+        if let Err(offset) = dotted_name(tail, true) {
+            return Err(PlaceError::Function { text: text.into(), function: tail.into(), offset: after + offset });
+        }
+        Ok(Place::Function { module: head.into(), function: tail.into() })
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Function { module, function } => write!(f, "{module}:{function}"),
+            Place::Line { path, line } => write!(f, "{}:{line}", path.display()),
+        }
+    }
+}
+
+/// Checks a dotted name and returns the offset of the first byte that does not fit; `<locals>` is a part where `inner` allows it.
+fn dotted_name(text: &str, inner: bool) -> Result<(), usize> {
+    let mut start = 0;
+    for part in text.split('.') {
+        let locals = inner && part == "<locals>";
+        let bad = part.char_indices().find(|&(at, c)| !(c == '_' || c.is_alphabetic() || (at > 0 && c.is_alphanumeric())));
+        match bad {
+            Some((at, _)) if !locals => return Err(start + at),
+            None if part.is_empty() => return Err(start),
+            _ => start += part.len() + 1,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    #[test]
+    fn a_place_is_a_function_or_a_line_and_prints_as_it_was_typed() {
+        for text in ["engine.sizing:profile", "m:Class.method", "m:outer.<locals>.inner", "a/b.py:12", "b.py:1", "/x/y z.py:7"] {
+            let place: Place = text.parse().expect(text);
+            assert_eq!(place.to_string(), text);
+        }
+        assert!(matches!("scripts/tool:3".parse(), Ok(Place::Line { line: 3, .. })));
+    }
+
+    #[test]
+    fn a_bad_place_points_at_the_byte_that_does_not_fit() {
+        for (text, offset) in [
+            ("engine.sizing", 13),
+            ("engine..sizing:f", 7),
+            ("engine:", 7),
+            ("m:f()", 3),
+            (":f", 0),
+            ("a.py:f", 5),
+            ("a.py:0", 5),
+            ("1m:f", 0),
+        ] {
+            let error = text.parse::<Place>().expect_err(text);
+            assert_eq!(error.offset(), offset, "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Integration tests: real interpreters, real scripts. One module a topic; every test runs on every Python that is found.
+
+mod check;
+mod world;
