@@ -1,0 +1,159 @@
+//! Why an edit could not be made, undone or looked up.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::target::TargetError;
+
+/// Who holds a live edit of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The journal's id of the edit.
+    pub id: String,
+    /// The instrument's name.
+    pub name: String,
+    /// Who made it, in the words of its maker, such as a run.
+    pub owner: String,
+    /// The number of the process that made it.
+    pub pid: u32,
+    /// Whether that process is certainly gone.
+    pub gone: bool,
+    /// The state directory whose journal holds it.
+    pub state_dir: PathBuf,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, name, owner, pid, gone, state_dir } = self;
+        let is_gone = if *gone { ", which is gone" } else { "" };
+        write!(out, "edit `{name}` ({id}) of {owner}, process {pid}{is_gone}, journal in {}", state_dir.display())
+    }
+}
+
+/// An edit that a person must take out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The journal's id of the edit.
+    pub id: String,
+    /// The instrument's name.
+    pub name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// What stands in the way, and what to do.
+    pub why: String,
+    /// A copy of the file before the edit.
+    pub before: PathBuf,
+    /// A copy of the file with the edit.
+    pub after: PathBuf,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "edit `{}` of {}: {}", self.name, self.file.display(), self.why)
+    }
+}
+
+/// Why an edit could not be made, undone or looked up.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// The file cannot be edited at all.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The file is not as it was when the edit was prepared; nothing was written.
+    #[error("edit {file}: others changed it since the edit was prepared", file = file.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Another live edit is in the file; nothing was written.
+    #[error("edit {file}: it holds {holder}", file = file.display())]
+    Held {
+        /// The file.
+        file: PathBuf,
+        /// The other edit.
+        holder: Box<Holder>,
+    },
+    /// Others changed the file so that the edit cannot be taken out safely; the journal keeps both versions.
+    #[error("undo {0}")]
+    Conflict(Box<Conflict>),
+    /// No edit has this id.
+    #[error("find an edit with the id {id}")]
+    UnknownId {
+        /// The id.
+        id: String,
+    },
+    /// Another process has worked on the journal for too long.
+    #[error("lock {lock}: another process works on it", lock = lock.display())]
+    Busy {
+        /// The lock file.
+        lock: PathBuf,
+    },
+    /// The journal was written by a newer version.
+    #[error("read {path}: it has format {found}, this version knows {known}", path = path.display())]
+    NewerFormat {
+        /// The file that says so.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format that is known.
+        known: u32,
+    },
+    /// A file of the journal cannot be understood.
+    #[error("read {path}: it is damaged", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A copy in the journal is not what its record says.
+    #[error("use the journal's copy {path}: its checksum is wrong", path = path.display())]
+    DamagedCopy {
+        /// The copy.
+        path: PathBuf,
+    },
+    /// There is no room left.
+    #[error("{doing} {path}: the disk is full", path = path.display())]
+    DiskFull {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system refused something.
+    #[error("{doing} {path}", path = path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An edit failed half-way, and so did taking it back at once; the next recovery tries again.
+    #[error("take back edit `{name}` of {file}, which had failed because of: {first}", file = file.display())]
+    TakeBack {
+        /// The instrument's name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// Why the edit had failed.
+        first: Box<EditError>,
+        /// Why it could not be taken back.
+        source: Box<EditError>,
+    },
+}
+
+impl EditError {
+    /// Wraps what the system says, for use in `map_err`.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { doing, path, source },
+            _ => Self::Io { doing, path, source },
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Puts a prepared edit on disk, or leaves the file as it is.
+
+use bystander_model::edit::AppliedEdit;
+use bystander_model::patch::EditState;
+
+use super::cache;
+use super::disk::{self, Disk};
+use super::record::{FORMAT, Record, Version};
+use super::undo;
+use super::write::{self, Renamed, Replacement};
+use crate::bytecode;
+use crate::encode;
+use crate::error::EditError;
+use crate::locate;
+use crate::metadata::Metadata;
+use crate::mtime::{self, Stamp};
+use crate::process::{self, ProcessId};
+use crate::registry::{Entry, Registry};
+use crate::spec::PreparedEdit;
+use crate::target::TargetError;
+
+/// A longer text is not kept in the record of an undone edit.
+const MARKER_BYTES: usize = 64 << 10;
+
+/// Makes an edit, under the lock of the journal.
+pub(super) fn apply(disk: &Disk, registry: &Registry, edit: &PreparedEdit, owner: &str) -> Result<AppliedEdit, EditError> {
+    let records = disk.load()?;
+    let Some((current, metadata)) = write::look(&edit.real)? else {
+        return Err(TargetError::Missing { path: edit.real.clone() }.into());
+    };
+    if let Some(other) = records.iter().find(|other| {
+        other.is_active() && other.is_of(&edit.real, &metadata) && (other.owner != owner || other.state == EditState::Conflict)
+    }) {
+        return Err(EditError::Held { file: edit.real.clone(), holder: Box::new(other.holder(&disk.state_dir)) });
+    }
+    if !process::may_act_for(metadata.uid) {
+        return Err(TargetError::NotOwned { path: edit.real.clone(), uid: metadata.uid }.into());
+    }
+    let mut record = draft(edit, owner, metadata, &records)?;
+    registry.claim(&Entry::new(&record, &disk.state_dir), &record.original, &*disk.steps).or_else(|error| {
+        registry.release(&record.id)?;
+        Err(error)
+    })?;
+    // The claim may have waited for another journal's edit: what counts is what stands in the file now.
+    let made =
+        if current == edit.before { put_on_disk(disk, &mut record, edit) } else { Err(EditError::Changed { file: edit.real.clone() }) };
+    match made {
+        Ok(()) => Ok(record.applied()),
+        Err(first) => match take_back(disk, registry, &mut record, edit) {
+            Ok(()) => Err(first),
+            Err(source) => {
+                let (name, file) = (edit.name.clone(), edit.real.clone());
+                Err(EditError::TakeBack { name, file, first: Box::new(first), source: Box::new(source) })
+            }
+        },
+    }
+}
+
+/// Makes the record; its time is chosen here, so that a later process knows it.
+fn draft(edit: &PreparedEdit, owner: &str, original: Metadata, records: &[Record]) -> Result<Record, EditError> {
+    let process = ProcessId::current().map_err(EditError::io("read", "/proc/self".as_ref()))?;
+    let mut taken = bytecode::stamps(&edit.real).map_err(EditError::io("list bytecode of", &edit.real))?;
+    taken.push(Stamp::new(original.mtime, edit.before.len()));
+    for other in records.iter().filter(|other| other.is_of(&edit.real, &original)) {
+        let (before, after) = other.stamps();
+        taken.extend([before, after]);
+    }
+    let seq = records.last().map_or(1, |record| record.seq + 1);
+    let made = jiff::Timestamp::now().to_string();
+    let inserted = &edit.after[edit.inserted.clone()];
+    let is_new = !inserted.trim_ascii().is_empty() && locate::occurrences(&edit.before, inserted, 1).is_empty();
+    let unique = format!("{}\0{made}\0{process:?}\0{seq}", encode::name_to_text(edit.real.as_os_str()));
+    Ok(Record {
+        format: FORMAT,
+        id: encode::sha256(unique.as_bytes())[..12].to_owned(),
+        seq,
+        name: edit.name.clone(),
+        real: edit.real.clone(),
+        owner: owner.to_owned(),
+        process,
+        uid: rustix::process::geteuid().as_raw(),
+        made,
+        state: EditState::Live,
+        before: Version::of(&edit.before),
+        after: Version::of(&edit.after),
+        mtime: mtime::fresh(original.mtime, edit.after.len(), &taken),
+        in_place: original.links > 1,
+        original,
+        removed: edit.removed.clone(),
+        inserted: edit.inserted.clone(),
+        added_lines: edit.added_lines.clone(),
+        marker: if is_new && inserted.len() <= MARKER_BYTES { inserted.to_vec() } else { Vec::new() },
+        bytecode: Vec::new(),
+        bytecode_folder: bytecode::folder(&edit.real).is_some_and(|folder| folder.is_dir()),
+        pending: None,
+        conflict: None,
+        undone: None,
+    })
+}
+
+fn put_on_disk(disk: &Disk, record: &mut Record, edit: &PreparedEdit) -> Result<(), EditError> {
+    disk.write_copy(&record.id, "before", &edit.before)?;
+    disk.write_copy(&record.id, "after", &edit.after)?;
+    cache::save(disk, record, &edit.before)?;
+    disk.save(record)?;
+    cache::set_aside(disk, record)?;
+    let temporary = record.temporary(&record.real);
+    let rights = record.original.clone();
+    let real = record.real.clone();
+    let (from, to) = (&edit.before[..], &edit.after[..]);
+    let (atime, mtime) = (record.original.atime, record.mtime);
+    let replacement = Replacement { target: &real, temporary: &temporary, from, to, rights: &rights, atime, mtime };
+    replace(disk, record, &replacement)
+}
+
+/// Writes in the way that the file allows; a rewrite in place is on record before it begins.
+pub(super) fn replace(disk: &Disk, record: &mut Record, replacement: &Replacement<'_>) -> Result<(), EditError> {
+    if !record.in_place && matches!(replacement.by_rename(&*disk.steps)?, Renamed::Done) {
+        return Ok(());
+    }
+    if !record.in_place {
+        record.in_place = true;
+        disk.save(record)?;
+    }
+    replacement.in_place(&*disk.steps)
+}
+
+/// Leaves everything as it was before an apply that failed.
+fn take_back(disk: &Disk, registry: &Registry, record: &mut Record, edit: &PreparedEdit) -> Result<(), EditError> {
+    let temporary = record.temporary(&record.real);
+    disk::remove(&temporary)?;
+    if disk.load_one(&record.id)?.is_some() {
+        let now = write::look(&record.real)?;
+        if let Some((current, _)) = now.filter(|(current, metadata)| {
+            // Bytes of before with other times are ours as well: a rewrite in place stopped at its end.
+            let same = *current == edit.before && *metadata != record.original && record.in_place;
+            same || *current == edit.after || (*current != edit.before && write::torn(current, &edit.before, &edit.after))
+        }) {
+            let rights = record.original.clone();
+            let real = record.real.clone();
+            let (atime, mtime) = (rights.atime, rights.mtime);
+            let (from, to) = (&current[..], &edit.before[..]);
+            let replacement = Replacement { target: &real, temporary: &temporary, from, to, rights: &rights, atime, mtime };
+            replace(disk, record, &replacement)?;
+        }
+        undo::clean_bytecode(disk, record, &[], &edit.after, None, true)?;
+    }
+    disk.forget(&record.id)?;
+    registry.release(&record.id)
+}

@@ -1,0 +1,204 @@
+//! The record of one edit: all that a later process needs to tell, undo and show it.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use bystander_model::edit::{AppliedEdit, RevertedEdit};
+use bystander_model::patch::{EditState, EditStatus};
+use serde::{Deserialize, Serialize};
+
+use crate::encode;
+use crate::error::Holder;
+use crate::metadata::{FileTime, Metadata};
+use crate::mtime::Stamp;
+use crate::process::ProcessId;
+
+/// The format of the journal; a newer one is refused.
+pub(crate) const FORMAT: u32 = 1;
+
+/// One version of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Version {
+    /// SHA-256 in hex.
+    pub(crate) sha256: String,
+    /// Size in bytes.
+    pub(crate) size: usize,
+}
+
+impl Version {
+    /// Describes these bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self { sha256: encode::sha256(bytes), size: bytes.len() }
+    }
+}
+
+/// A bytecode file as it was before the edit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SavedBytecode {
+    /// Where it was.
+    #[serde(with = "encode::path")]
+    pub(crate) path: PathBuf,
+    /// The checksum of its copy.
+    pub(crate) version: Version,
+    /// Its mode, owner and times.
+    pub(crate) metadata: Metadata,
+    /// Whether the edit took it away, since it would have hidden the edit.
+    pub(crate) set_aside: bool,
+}
+
+/// A rewrite in place, at an undo, to bytes that are neither version.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    /// The bytes that are overwritten.
+    pub(crate) from: Version,
+    /// The bytes that are written.
+    pub(crate) to: Version,
+}
+
+/// How an undo ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Undone {
+    /// When, RFC 3339.
+    pub(crate) at: String,
+    /// Whether the bytes are those of before.
+    pub(crate) exact: bool,
+    /// What was done.
+    pub(crate) how: String,
+    /// SHA-256 of the file then; `None` where it was gone.
+    pub(crate) sha256: Option<String>,
+    /// Change time of the file then: whether others came later.
+    pub(crate) ctime: Option<FileTime>,
+    /// Bytecode files that were removed.
+    #[serde(with = "encode::paths")]
+    pub(crate) bytecode_removed: Vec<PathBuf>,
+}
+
+/// The record of one edit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// [`FORMAT`] when it was written.
+    pub(crate) format: u32,
+    /// The id, unique among all journals.
+    pub(crate) id: String,
+    /// The order of the edits of this journal.
+    pub(crate) seq: u64,
+    /// The instrument's name.
+    pub(crate) name: String,
+    /// The file without links.
+    #[serde(with = "encode::path")]
+    pub(crate) real: PathBuf,
+    /// Who made it, in the words of its maker.
+    pub(crate) owner: String,
+    /// The process that made it.
+    pub(crate) process: ProcessId,
+    /// The user.
+    pub(crate) uid: u32,
+    /// When, RFC 3339.
+    pub(crate) made: String,
+    /// Where it stands; live from before the first byte changes.
+    pub(crate) state: EditState,
+    /// The file before.
+    pub(crate) before: Version,
+    /// The file with the edit.
+    pub(crate) after: Version,
+    /// Rights and times of the file before.
+    pub(crate) original: Metadata,
+    /// The modification time that the edited file is given.
+    pub(crate) mtime: FileTime,
+    /// Whether the file was rewritten in place, so that a part of each version may be found.
+    pub(crate) in_place: bool,
+    /// What was taken out of the file before.
+    pub(crate) removed: Range<usize>,
+    /// What was put into the file.
+    pub(crate) inserted: Range<usize>,
+    /// The lines that hold inserted bytes.
+    pub(crate) added_lines: Range<u32>,
+    /// The text that was put in, where it was not in the file before; empty where it was, or is long.
+    #[serde(with = "encode::bytes")]
+    pub(crate) marker: Vec<u8>,
+    /// The bytecode files that were valid before.
+    pub(crate) bytecode: Vec<SavedBytecode>,
+    /// Whether the bytecode folder was there before.
+    pub(crate) bytecode_folder: bool,
+    /// A rewrite in place that may be half done.
+    pub(crate) pending: Option<Pending>,
+    /// What stands in the way of the undo.
+    pub(crate) conflict: Option<String>,
+    /// How the undo ended.
+    pub(crate) undone: Option<Undone>,
+}
+
+impl Record {
+    /// Tells whether something of the edit may be on disk.
+    pub(crate) fn is_active(&self) -> bool {
+        self.state != EditState::Reverted
+    }
+
+    /// Tells whether this file is the one that was edited; another name of it is the same file.
+    pub(crate) fn is_of(&self, real: &Path, metadata: &Metadata) -> bool {
+        let linked = self.original.links > 1 && (self.original.dev, self.original.ino) == (metadata.dev, metadata.ino);
+        self.real == real || linked
+    }
+
+    /// The name of the temporary file beside the target.
+    pub(crate) fn temporary(&self, beside: &Path) -> PathBuf {
+        beside.with_file_name(format!(".bystander-{}.tmp", self.id))
+    }
+
+    /// The stamps that bytecode of the two versions has: before, and with the edit.
+    pub(crate) fn stamps(&self) -> (Stamp, Stamp) {
+        (Stamp::new(self.original.mtime, self.before.size), Stamp::new(self.mtime, self.after.size))
+    }
+
+    /// The answer of an apply.
+    pub(crate) fn applied(&self) -> AppliedEdit {
+        AppliedEdit {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            file: self.real.clone(),
+            before_sha256: self.before.sha256.clone(),
+            after_sha256: self.after.sha256.clone(),
+            added_lines: self.added_lines.clone(),
+        }
+    }
+
+    /// The answer of an undo; `None` where it is not undone.
+    pub(crate) fn reverted(&self) -> Option<RevertedEdit> {
+        let undone = self.undone.clone()?;
+        Some(RevertedEdit {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            file: self.real.clone(),
+            exact: undone.exact,
+            sha256: undone.sha256,
+            how: undone.how,
+            bytecode_removed: undone.bytecode_removed,
+        })
+    }
+
+    /// The line of `patch status`.
+    pub(crate) fn status(&self, state_dir: &Path) -> EditStatus {
+        EditStatus {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            file: self.real.clone(),
+            state: self.state,
+            made: self.made.clone(),
+            expires: None,
+            by: self.uid.to_string(),
+            journal: state_dir.to_path_buf(),
+        }
+    }
+
+    /// Who holds the file by this edit.
+    pub(crate) fn holder(&self, state_dir: &Path) -> Holder {
+        Holder {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            owner: self.owner.clone(),
+            pid: self.process.pid,
+            gone: self.process.is_gone(),
+            state_dir: state_dir.to_path_buf(),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Undoes one edit, by what stands in the file; safe to begin again after a kill at any step.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bystander_model::edit::RevertedEdit;
+use bystander_model::patch::EditState;
+
+use super::disk::{self, Disk};
+use super::record::{Pending, Record, Undone, Version};
+use super::write::{self, Replacement};
+use super::{apply, cache};
+use crate::bytecode;
+use crate::encode::sha256;
+use crate::error::{Conflict, EditError};
+use crate::excise::{Change, Excision, excise};
+use crate::metadata::{FileTime, Metadata, put_times};
+use crate::mtime::{self, Stamp};
+use crate::registry::Registry;
+use crate::target;
+
+/// What is to be done to the file.
+enum Plan {
+    /// Put back these bytes with the rights and times of `Metadata`.
+    Restore { bytes: Vec<u8>, original: Box<Metadata>, how: String },
+    /// Write these bytes, which others had a part in.
+    Rewrite { bytes: Vec<u8>, how: String },
+    /// Nothing: the file is gone, or holds nothing of the edit.
+    Leave { how: &'static str },
+    /// Nothing: it cannot be told what to do.
+    Conflict { why: String },
+}
+
+/// The file as it stands.
+struct Found {
+    bytes: Vec<u8>,
+    metadata: Metadata,
+}
+
+/// Both versions of the file that the journal keeps.
+struct Copies {
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+/// Undoes an edit, under the lock of the journal.
+pub(super) fn undo(disk: &Disk, registry: &Registry, record: &Record, records: &[Record]) -> Result<RevertedEdit, EditError> {
+    let mut record = record.clone();
+    let copies = Copies {
+        before: disk.read_copy(&record.id, "before", &record.before)?,
+        after: disk.read_copy(&record.id, "after", &record.after)?,
+    };
+    disk::remove(&record.temporary(&record.real))?;
+    let found = match write::look(&record.real) {
+        Ok(found) => found.map(|(bytes, metadata)| Found { bytes, metadata }),
+        Err(EditError::Io { source, .. }) if !record.real.is_file() || record.real.is_symlink() => {
+            return conflict(disk, &mut record, &format!("it is no longer a regular file ({source})"));
+        }
+        Err(error) => return Err(error),
+    };
+    let plan = plan(disk, &record, records, &copies, found.as_ref())?;
+    let (exact, how) = match plan {
+        Plan::Conflict { why } => return conflict(disk, &mut record, &why),
+        Plan::Leave { how } => (false, how.to_owned()),
+        Plan::Restore { bytes, original, how } => {
+            let Some(found) = &found else { return Err(EditError::Changed { file: record.real.clone() }) };
+            let kept = restore(disk, &mut record, found, &bytes, &original)?;
+            (true, if kept { format!("{how}, with the mode, owner or attributes that others gave it") } else { how })
+        }
+        Plan::Rewrite { bytes, how } => {
+            let Some(found) = &found else { return Err(EditError::Changed { file: record.real.clone() }) };
+            rewrite(disk, &mut record, found, &bytes, records)?;
+            (false, how)
+        }
+    };
+    disk.steps.reached("the undo is done").map_err(EditError::io("write", &record.real))?;
+    // Bytecode of what stood there last is the edit's too, unless others had put back the original.
+    let last = found.as_ref().filter(|found| found.bytes != copies.before);
+    let bytecode_removed =
+        clean_bytecode(disk, &record, records, &copies.after, last.map(|last| (&last.bytes[..], &last.metadata)), exact)?;
+    finish(disk, registry, &mut record, exact, how, bytecode_removed)
+}
+
+/// Decides what to do to the file.
+fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found: Option<&Found>) -> Result<Plan, EditError> {
+    let Some(found) = found else { return Ok(Plan::Leave { how: "the file is gone: others removed or moved it" }) };
+    let original = Box::new(record.original.clone());
+    let restore = |how: &str| Plan::Restore { bytes: copies.before.clone(), original: original.clone(), how: how.to_owned() };
+    let current = &found.bytes;
+    if *current == copies.after {
+        return Ok(restore("restored"));
+    }
+    if *current == copies.before {
+        return Ok(restore("already as before"));
+    }
+    if record.in_place {
+        if write::torn(current, &copies.before, &copies.after) || write::torn(current, &copies.after, &copies.before) {
+            return Ok(restore("restored from a half-written file"));
+        }
+        if let Some(pending) = &record.pending {
+            let from = disk.read_copy(&record.id, "from", &pending.from)?;
+            let to = disk.read_copy(&record.id, "to", &pending.to)?;
+            if *current != from && *current != to && write::torn(current, &from, &to) {
+                return Ok(Plan::Rewrite { bytes: to, how: "taken out of a file that others changed".to_owned() });
+            }
+        }
+    }
+    let change =
+        Change { before: &copies.before, after: &copies.after, removed: record.removed.clone(), inserted: record.inserted.clone() };
+    Ok(match excise(&change, current) {
+        Excision::Cut(bytes) => match version_before(record, records, &bytes) {
+            Some(original) => Plan::Restore { bytes, original, how: "restored, as before every edit that was under it".to_owned() },
+            None => Plan::Rewrite { how: whose_changes(record, records, found), bytes },
+        },
+        Excision::Gone => match version_before(record, records, current) {
+            Some(original) => Plan::Restore { bytes: current.clone(), original, how: "already as before".to_owned() },
+            None => Plan::Leave { how: "its text is no longer in the file, which others changed" },
+        },
+        Excision::Unclear(why) => Plan::Conflict { why },
+    })
+}
+
+/// The rights and times of a version of the file that an edit of this journal was made on, if these bytes are one.
+///
+/// Where edits of one file are undone out of order, the last undo arrives at the bytes before the first edit.
+fn version_before(record: &Record, records: &[Record], bytes: &[u8]) -> Option<Box<Metadata>> {
+    let sum = sha256(bytes);
+    let of_file = |other: &&Record| other.is_of(&record.real, &record.original) && other.before.sha256 == sum;
+    records.iter().rev().find(of_file).map(|other| Box::new(other.original.clone()))
+}
+
+fn whose_changes(record: &Record, records: &[Record], found: &Found) -> String {
+    let above =
+        records.iter().rev().find(|other| other.seq > record.seq && other.is_active() && other.is_of(&record.real, &found.metadata));
+    match above {
+        Some(above) => format!("taken out from under edit `{}`", above.name),
+        None => "taken out of a file that others changed".to_owned(),
+    }
+}
+
+/// Puts a version of before back; tells whether rights that others gave were kept.
+fn restore(disk: &Disk, record: &mut Record, found: &Found, bytes: &[u8], original: &Metadata) -> Result<bool, EditError> {
+    let rights = original.with_changes_of_others(&found.metadata);
+    let kept = !rights.same_rights(original);
+    if found.bytes == bytes {
+        put_beside(record, &rights, original).map_err(EditError::io("give back the times of", &record.real))?;
+        return Ok(kept);
+    }
+    write_over(disk, record, found, bytes, &rights, (original.atime, original.mtime))?;
+    Ok(kept)
+}
+
+/// Puts rights and times back where the bytes are right already.
+fn put_beside(record: &Record, rights: &Metadata, original: &Metadata) -> io::Result<()> {
+    let file = target::open(&record.real)?;
+    let now = Metadata::read(&file)?;
+    if !now.same_rights(rights) {
+        rights.put_rights(&file)?;
+    }
+    if (now.atime, now.mtime) != (original.atime, original.mtime) {
+        put_times(&file, original.atime, original.mtime)?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Writes bytes that others had a part in, with the rights that they have now and a fresh time.
+fn rewrite(disk: &Disk, record: &mut Record, found: &Found, bytes: &[u8], records: &[Record]) -> Result<(), EditError> {
+    let mut taken = bytecode::stamps(&record.real).map_err(EditError::io("list bytecode of", &record.real))?;
+    for other in records.iter().filter(|other| other.is_of(&record.real, &found.metadata)) {
+        let (before, after) = other.stamps();
+        taken.extend([before, after]);
+    }
+    taken.push(Stamp::new(found.metadata.mtime, found.bytes.len()));
+    let mtime = mtime::fresh(found.metadata.mtime, bytes.len(), &taken);
+    if record.in_place || found.metadata.links > 1 {
+        record.in_place = true;
+        record.pending = None;
+        disk.save(record)?;
+        disk.write_copy(&record.id, "from", &found.bytes)?;
+        disk.write_copy(&record.id, "to", bytes)?;
+        record.pending = Some(Pending { from: Version::of(&found.bytes), to: Version::of(bytes) });
+        disk.save(record)?;
+    }
+    write_over(disk, record, found, bytes, &found.metadata, (found.metadata.atime, mtime))
+}
+
+fn write_over(
+    disk: &Disk,
+    record: &mut Record,
+    found: &Found,
+    bytes: &[u8],
+    rights: &Metadata,
+    (atime, mtime): (FileTime, FileTime),
+) -> Result<(), EditError> {
+    if found.metadata.links > 1 && !record.in_place {
+        record.in_place = true;
+        disk.save(record)?;
+    }
+    let (target, temporary) = (record.real.clone(), record.temporary(&record.real));
+    let replacement = Replacement { target: &target, temporary: &temporary, from: &found.bytes, to: bytes, rights, atime, mtime };
+    apply::replace(disk, record, &replacement)
+}
+
+/// Removes the bytecode that was made from the edited file, also from what others made of it.
+pub(super) fn clean_bytecode(
+    disk: &Disk,
+    record: &Record,
+    records: &[Record],
+    after: &[u8],
+    last: Option<(&[u8], &Metadata)>,
+    exact: bool,
+) -> Result<Vec<PathBuf>, EditError> {
+    let above = records.iter().filter(|other| other.seq > record.seq).filter_map(|other| other.undone.as_ref());
+    let removed_above: Vec<&Path> = above.flat_map(|undone| &undone.bytecode_removed).map(PathBuf::as_path).collect();
+    let mut versions = vec![bytecode::Version { stamp: record.stamps().1, bytes: after }];
+    versions.extend(last.map(|(bytes, metadata)| bytecode::Version { stamp: Stamp::new(metadata.mtime, bytes.len()), bytes }));
+    cache::restore(disk, record, &versions, &removed_above, exact)
+}
+
+/// Puts the end on record; the copies go, the record stays.
+fn finish(
+    disk: &Disk,
+    registry: &Registry,
+    record: &mut Record,
+    exact: bool,
+    how: String,
+    bytecode_removed: Vec<PathBuf>,
+) -> Result<RevertedEdit, EditError> {
+    let now = write::look(&record.real)?;
+    let sum = now.as_ref().map(|(bytes, _)| sha256(bytes));
+    let ctime = now.map(|(_, metadata)| metadata.ctime);
+    record.state = EditState::Reverted;
+    (record.pending, record.conflict) = (None, None);
+    let at = jiff::Timestamp::now().to_string();
+    record.undone = Some(Undone { at, exact, how, sha256: sum, ctime, bytecode_removed });
+    disk.save(record)?;
+    registry.release(&record.id)?;
+    disk.steps.reached("the registry is released").map_err(EditError::io("write", &record.real))?;
+    disk.drop_copies(&record.id)?;
+    record.reverted().ok_or_else(|| EditError::UnknownId { id: record.id.clone() })
+}
+
+/// Puts a conflict on record and says what to do.
+fn conflict(disk: &Disk, record: &mut Record, why: &str) -> Result<RevertedEdit, EditError> {
+    let (before, after) = (disk.copy_path(&record.id, "before"), disk.copy_path(&record.id, "after"));
+    let (was, with) = (before.display(), after.display());
+    let why = format!("{why}; take its text out by hand (before: {was}, with the edit: {with}), then revert again");
+    record.state = EditState::Conflict;
+    record.conflict = Some(why.clone());
+    disk.save(record)?;
+    let (id, name, file) = (record.id.clone(), record.name.clone(), record.real.clone());
+    Err(EditError::Conflict(Box::new(Conflict { id, name, file, why, before, after })))
+}

@@ -1,0 +1,119 @@
+//! Looks for everything that edits have left: their text, wrong metadata, bytecode, temporary files.
+//!
+//! A living edit of a living process is no problem. A file that others changed after an undo is theirs; only the
+//! edit's own text in it is a problem.
+
+use std::path::Path;
+
+use bystander_model::patch::{EditState, Problem, ProblemKind};
+
+use crate::bytecode::{self, Origin};
+use crate::error::EditError;
+use crate::journal::disk::Disk;
+use crate::journal::record::Record;
+use crate::journal::write;
+use crate::locate;
+use crate::metadata::Metadata;
+
+/// Looks at the file of every record.
+pub(crate) fn verify(disk: &Disk, records: &[Record]) -> Result<Vec<Problem>, EditError> {
+    let mut problems = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        let current = write::look(&record.real).ok().flatten();
+        let later = records[index + 1..].iter().any(|other| other.real == record.real);
+        let under_living = records.iter().any(|other| other.real == record.real && other.state == EditState::Live);
+        match record.state {
+            EditState::Live => live(disk, record, later, current.as_ref(), &mut problems),
+            EditState::Conflict => problems.push(conflict(record)),
+            EditState::Reverted if !under_living => reverted(record, later, current.as_ref(), &mut problems),
+            EditState::Reverted => {}
+        }
+        if record.state == EditState::Reverted {
+            bytecode(record, &mut problems)?;
+        }
+    }
+    Ok(problems)
+}
+
+fn problem(record: &Record, kind: ProblemKind, text: String) -> Problem {
+    Problem { file: record.real.clone(), kind, text }
+}
+
+fn live(disk: &Disk, record: &Record, later: bool, current: Option<&(Vec<u8>, Metadata)>, problems: &mut Vec<Problem>) {
+    let (name, id) = (&record.name, &record.id);
+    if record.process.is_gone() {
+        let text = format!("edit `{name}` ({id}) was left by process {}, which is gone: run `bystander patch revert`", record.process.pid);
+        problems.push(problem(record, ProblemKind::Marker, text));
+    } else if !later && current.is_none_or(|(bytes, _)| crate::encode::sha256(bytes) != record.after.sha256) {
+        let text = format!("others changed the file while edit `{name}` ({id}) is in it; its undo keeps their changes");
+        problems.push(problem(record, ProblemKind::Bytes, text));
+    }
+    for (kind, version) in [("before", &record.before), ("after", &record.after)] {
+        if let Err(error) = disk.read_copy(id, kind, version) {
+            problems.push(problem(record, ProblemKind::Bytes, format!("edit `{name}` ({id}) cannot be undone exactly: failed to {error}")));
+        }
+    }
+}
+
+fn conflict(record: &Record) -> Problem {
+    let why = record.conflict.as_deref().unwrap_or("its undo found a conflict");
+    problem(record, ProblemKind::Marker, format!("edit `{}` ({}) is not undone: {why}", record.name, record.id))
+}
+
+fn reverted(record: &Record, later: bool, current: Option<&(Vec<u8>, Metadata)>, problems: &mut Vec<Problem>) {
+    let (name, id) = (&record.name, &record.id);
+    if record.temporary(&record.real).exists() {
+        let text = format!("the temporary file {} of edit `{name}` ({id}) is left: remove it", record.temporary(&record.real).display());
+        problems.push(problem(record, ProblemKind::Bytes, text));
+    }
+    let Some((bytes, metadata)) = current else { return };
+    // The newest edit with a text speaks for the earlier ones that put in the same.
+    if !later && !record.marker.is_empty() && !locate::occurrences(bytes, &record.marker, 1).is_empty() {
+        let text =
+            format!("the text of edit `{name}` ({id}) is in the file again, perhaps saved by an editor that had it open: take it out");
+        problems.push(problem(record, ProblemKind::Marker, text));
+    }
+    let Some(undone) = record.undone.as_ref().filter(|undone| undone.exact && !later && undone.ctime == Some(metadata.ctime)) else {
+        return;
+    };
+    if undone.sha256.as_ref() != Some(&crate::encode::sha256(bytes)) {
+        problems.push(problem(record, ProblemKind::Bytes, format!("the bytes are not those that the undo of edit `{name}` ({id}) left")));
+    }
+    if record.before.sha256 == crate::encode::sha256(bytes)
+        && (!record.original.same_rights(metadata) || record.original.mtime != metadata.mtime)
+    {
+        let text = format!(
+            "mode, owner, times or attributes are not those of before edit `{name}` ({id}): {}",
+            differences(&record.original, metadata)
+        );
+        problems.push(problem(record, ProblemKind::Metadata, text));
+    }
+}
+
+fn differences(was: &Metadata, is: &Metadata) -> String {
+    let mut said = Vec::new();
+    if was.mode != is.mode {
+        said.push(format!("mode is {:04o}, was {:04o}", is.mode, was.mode));
+    }
+    if (was.uid, was.gid) != (is.uid, is.gid) {
+        said.push(format!("owner is {}:{}, was {}:{}", is.uid, is.gid, was.uid, was.gid));
+    }
+    if was.mtime != is.mtime {
+        said.push(format!("modification time is {}.{:09}, was {}.{:09}", is.mtime.s, is.mtime.ns, was.mtime.s, was.mtime.ns));
+    }
+    if was.xattrs != is.xattrs {
+        said.push("extended attributes differ".to_owned());
+    }
+    said.join(", ")
+}
+
+fn bytecode(record: &Record, problems: &mut Vec<Problem>) -> Result<(), EditError> {
+    let edited = record.stamps().1;
+    let is_edited = |path: &Path| matches!(Origin::read(path), Some(Origin::Stamped(stamp)) if stamp == edited);
+    let found = bytecode::files(&record.real).map_err(EditError::io("list bytecode of", &record.real))?;
+    for path in found.iter().filter(|path| is_edited(path)) {
+        let text = format!("{} was made from the text of edit `{}` ({}): remove it", path.display(), record.name, record.id);
+        problems.push(problem(record, ProblemKind::Bytecode, text));
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Edits on real files: made, undone, killed half-way, changed by others, next to bytecode.
+
+mod bytecode;
+mod changed;
+mod crash;
+mod identity;
+mod journal;
+mod prepare;
+mod registry;
+mod world;
