@@ -2,7 +2,7 @@
 //!
 //! Units: nanoseconds.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bystander_model::ids::TimeNs;
 use rustix::time::{ClockId, clock_gettime};
@@ -12,6 +12,14 @@ pub(crate) fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     // The monotonic clock counts from the start of the machine: neither part is negative.
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+/// Longer than any wait; what callers call for ever.
+const FOR_EVER: Duration = Duration::from_secs(3600 * 24 * 365);
+
+/// The instant after a wait, however long it is.
+pub(crate) fn after(wait: Duration) -> Instant {
+    Instant::now() + wait.min(FOR_EVER)
 }
 
 /// One reading of both clocks, from which later stamps are derived.
@@ -41,12 +49,19 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::Clock;
+    use std::time::Duration;
+
+    use super::{Clock, after};
 
     #[test]
     fn stamps_keep_the_distance_of_the_monotonic_clock() {
         let clock = Clock { wall_ns: 1_000_000, monotonic_ns: 500 };
         assert_eq!(clock.at(600).0, 1_000_100);
         assert_eq!(clock.at(400).0, 999_900);
+    }
+
+    #[test]
+    fn a_wait_without_end_is_no_overflow() {
+        assert!(after(Duration::MAX) > after(Duration::from_secs(1)));
     }
 }

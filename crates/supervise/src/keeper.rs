@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::clock::monotonic_ns;
+use crate::clock::{after, monotonic_ns};
 use crate::protocol::{Inbox, Order, Report, post};
 use reap::Reaped;
 use setup::Inherited;
@@ -154,12 +154,12 @@ impl Keeper {
         match self.tree {
             Tree::Empty | Tree::Killing { .. } => {}
             // Asking again only moves the end of the grace, so that a second Ctrl-C can shorten it.
-            Tree::Asked { until } => self.tree = Tree::Asked { until: until.min(Instant::now() + grace) },
+            Tree::Asked { until } => self.tree = Tree::Asked { until: until.min(after(grace)) },
             Tree::Running => {
                 if !grace.is_zero() {
                     kill::ask(self.program);
                 }
-                self.tree = Tree::Asked { until: Instant::now() + grace };
+                self.tree = Tree::Asked { until: after(grace) };
             }
         }
     }

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
 use regex::bytes::Regex;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, after};
 use crate::exit::{Exit, TreeEnd};
 use crate::keeper;
 use crate::output::Line;
@@ -46,6 +46,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Trial {
     keeper: KeeperProcess,
     notes: Receiver<Note>,
+    /// Held so that the channel outlives the threads: a wait is a wait also when all is over.
+    _sender: Sender<Note>,
     flags: Arc<Flags>,
     clock: Clock,
     threads: Vec<JoinHandle<()>>,
@@ -120,6 +122,12 @@ impl Trial {
         self.exit.as_ref()
     }
 
+    /// Whether nothing of the trial is left, or nothing more can be known of it; no event follows then.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.tree_end.is_some() || self.lost.is_some()
+    }
+
     /// The processes of the tree now, the program and all its descendants.
     #[must_use]
     pub fn processes(&self) -> Vec<ProcessInfo> {
@@ -150,7 +158,7 @@ impl Trial {
 
     /// Waits for the next event, at most for `timeout`.
     pub fn next(&mut self, timeout: Duration) -> Option<TrialEvent> {
-        let deadline = Instant::now() + timeout;
+        let deadline = after(timeout);
         loop {
             if let Some(event) = self.due.pop_front() {
                 return Some(event);
@@ -170,9 +178,8 @@ impl Trial {
                 let wait = deadline.min(self.samples.due()).saturating_duration_since(Instant::now());
                 match self.notes.recv_timeout(wait) {
                     Ok(note) => self.on_note(note),
-                    Err(RecvTimeoutError::Disconnected) => return None,
-                    Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return None,
-                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(_) if Instant::now() >= deadline => return None,
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
                 }
             }
         }
@@ -182,8 +189,8 @@ impl Trial {
     /// ends the grace. What was to be removed is still there afterwards, until the trial is closed.
     pub fn finish(&mut self, grace: Duration, mut on_event: impl FnMut(TrialEvent)) -> Finished {
         self.terminate(grace);
-        let deadline = Instant::now() + grace + PATIENCE;
-        while self.tree_end.is_none() && self.lost.is_none() {
+        let deadline = after(grace.saturating_add(PATIENCE));
+        while !self.is_over() {
             let Some(event) = self.next(deadline.saturating_duration_since(Instant::now())) else { break };
             if matches!(event, TrialEvent::Cancelled) {
                 self.terminate(Duration::ZERO);
@@ -242,6 +249,7 @@ impl Trial {
                 }
             }
             TrialEvent::TreeEmpty(end) => self.tree_end = Some(*end),
+            TrialEvent::KeeperLost(lost) => self.lost = Some(*lost),
             _ => {}
         }
         self.due.push_back(held.event);
@@ -299,7 +307,6 @@ impl Trial {
     fn on_keeper_lost(&mut self) {
         self.keeper.reap();
         let lost = orphans::clear(&self.marker, Some(self.pid), self.samples.seen().processes());
-        self.lost = Some(lost);
         self.hold(TrialEvent::KeeperLost(lost));
     }
 

@@ -55,6 +55,7 @@ pub(crate) struct Capture {
     file: Option<File>,
     times: Option<File>,
     written: u64,
+    last: Option<TimeNs>,
     marked: Option<TimeNs>,
     error: Option<OutputError>,
     shared: Shared,
@@ -92,6 +93,7 @@ impl Capture {
             file: Some(file),
             times: Some(times),
             written: 0,
+            last: None,
             marked: None,
             error: None,
             shared: Shared::default(),
@@ -155,6 +157,8 @@ impl Capture {
     }
 
     fn keep(&mut self, bytes: &[u8], now: TimeNs) {
+        let now = self.last.map_or(now, |last| last.max(now));
+        self.last = Some(now);
         let mark = Mark { offset: self.written, time: now };
         let Some(file) = &mut self.file else {
             with(&self.shared, |progress| progress.last = Some(now));
@@ -170,12 +174,12 @@ impl Capture {
                 progress.marks.push_back(mark);
             }
         });
-        if is_new {
-            self.index(mark);
-        }
         if let Err(source) = outcome {
             self.file = None;
             self.fail(self.path.clone(), source);
+        }
+        if is_new {
+            self.index(mark);
         }
     }
 

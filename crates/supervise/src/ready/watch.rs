@@ -25,6 +25,8 @@ const SHORT_PAUSE: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_millis(20);
 /// Up to this age a program is young.
 const YOUNG: Duration = Duration::from_secs(2);
+/// Between two requests to a server that answers and is not ready yet, at most: each can be a line in its log.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// How long an address may take to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 /// How long an address may take to answer; some health checks do real work.
@@ -36,6 +38,16 @@ pub(crate) struct Watch {
     pub(crate) flags: Arc<Flags>,
     pub(crate) notes: Sender<Note>,
     pub(crate) clock: Clock,
+}
+
+/// What one look at all targets showed.
+enum Check {
+    /// They are as they should be.
+    Healthy(Health),
+    /// The tree's server was asked, and did not answer well.
+    Unwell,
+    /// Nobody was asked.
+    NotYet,
 }
 
 /// What one look at one port showed.
@@ -56,37 +68,53 @@ impl Watch {
         // A process that was born during the look can be missed: a stranger has to be seen twice.
         let mut suspects = BTreeSet::new();
         let mut reported = BTreeSet::new();
+        let mut patience = SHORT_PAUSE;
         while !self.flags.over.load(Ordering::SeqCst) {
             let mut strangers = Vec::new();
-            if let Some(health) = self.check(&agent, &mut strangers) {
-                if !self.flags.over.load(Ordering::SeqCst) {
-                    let _ = self.notes.send(Note::Healthy(health));
+            let pause = match self.check(&agent, &mut strangers) {
+                Check::Healthy(health) => {
+                    // It is the answer of a program that has ended meanwhile, otherwise.
+                    if !self.flags.over.load(Ordering::SeqCst) {
+                        let _ = self.notes.send(Note::Healthy(health));
+                    }
+                    return;
                 }
-                return;
-            }
+                Check::Unwell => {
+                    patience = (patience * 2).min(LONGEST_PAUSE);
+                    patience
+                }
+                Check::NotYet if started.elapsed() < YOUNG => SHORT_PAUSE,
+                Check::NotYet => PAUSE,
+            };
             for socket in &strangers {
                 if suspects.contains(&socket.inode) && reported.insert(socket.inode) {
                     self.report(*socket);
                 }
             }
             suspects = strangers.iter().map(|socket| socket.inode).collect();
-            thread::park_timeout(if started.elapsed() < YOUNG { SHORT_PAUSE } else { PAUSE });
+            thread::park_timeout(pause);
         }
     }
 
-    /// The proof of health, if all targets are healthy now.
-    fn check(&self, agent: &Agent, strangers: &mut Vec<Socket>) -> Option<Health> {
+    /// Whether all targets are healthy now, with the proof.
+    fn check(&self, agent: &Agent, strangers: &mut Vec<Socket>) -> Check {
         let mut listener = None;
         if let Some(port) = self.targets.port {
-            listener = Some(own(self.look(port, &[]), strangers)?);
+            listener = own(self.look(port, &[]), strangers);
+            if listener.is_none() {
+                return Check::NotYet;
+            }
         }
         let mut http = None;
         if let Some(target) = &self.targets.http {
-            let holder = own(self.look(target.port, &target.addresses), strangers)?;
-            http = Some(ask(agent, target)?);
+            let Some(holder) = own(self.look(target.port, &target.addresses), strangers) else { return Check::NotYet };
+            http = ask(agent, target);
+            if http.is_none() {
+                return Check::Unwell;
+            }
             listener = listener.or(Some(holder));
         }
-        Some(Health { time_ns: self.clock.now(), listener, http })
+        Check::Healthy(Health { time_ns: self.clock.now(), listener, http })
     }
 
     /// Looks who listens on a port, at these addresses or at any.

@@ -131,6 +131,7 @@ impl Trial {
         Ok(Self {
             keeper,
             notes,
+            _sender: sender,
             flags,
             clock,
             threads,
@@ -173,7 +174,11 @@ fn start_order(command: &Command, file: &Path, cwd: &Path) -> Order {
         argv: command.argv.iter().map(|argument| argument.as_os_str().into()).collect(),
         env,
         cwd: cwd.as_os_str().into(),
-        remove_on_exit: command.remove_on_exit.iter().map(|path| path.as_os_str().into()).collect(),
+        remove_on_exit: command
+            .remove_on_exit
+            .iter()
+            .map(|path| path::absolute(path).as_deref().unwrap_or(path).as_os_str().into())
+            .collect(),
     }))
 }
 

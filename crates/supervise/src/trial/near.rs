@@ -36,6 +36,8 @@ impl KeeperProcess {
         set_child_subreaper(Some(getpid()))?;
         let (control, far) = UnixStream::pair()?;
         let mut command = Command::new(&program.exe);
+        // What a list of processes shows.
+        command.arg0("bystander-keeper");
         command.args(&program.args).stdin(Stdio::from(OwnedFd::from(far))).stdout(stdout).stderr(stderr);
         // From its first instruction on a Ctrl-C of the terminal must not reach it.
         let leave_terminal = || setsid().map(drop).map_err(io::Error::from);
@@ -79,10 +81,10 @@ impl KeeperProcess {
     }
 
     fn ends_within(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
         if Held::open(self.child.id()).is_some_and(|held| held.wait_gone(limit)) {
             return true;
         }
-        let deadline = Instant::now() + limit;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= deadline {
                 return false;

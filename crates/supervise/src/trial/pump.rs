@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use bystander_model::evidence::Stream;
+use bystander_model::ids::TimeNs;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
@@ -48,7 +49,7 @@ impl Pump {
         while let Ok(ready) = self.wait() {
             for (stream, is_ready) in ready.streams.into_iter().enumerate() {
                 if is_ready {
-                    self.take(stream, &mut buffer);
+                    self.take(stream, &mut buffer, self.clock.now());
                 }
             }
             if ready.control && (self.listen(&mut inbox, &mut buffer).is_err() || inbox.ended) {
@@ -56,7 +57,7 @@ impl Pump {
             }
         }
         self.flags.over.store(true, Ordering::SeqCst);
-        self.end_streams(&mut buffer);
+        self.end_streams(&mut buffer, self.clock.now());
         self.tell(Note::KeeperGone);
     }
 
@@ -78,8 +79,7 @@ impl Pump {
     }
 
     /// Moves one chunk, and returns how long it was.
-    fn take(&mut self, stream: usize, buffer: &mut [u8]) -> usize {
-        let now = self.clock.now();
+    fn take(&mut self, stream: usize, buffer: &mut [u8], now: TimeNs) -> usize {
         let taken = self.captures[stream].take(buffer, now);
         if let Some(error) = self.captures[stream].error() {
             self.tell(Note::OutputFailed(error));
@@ -107,12 +107,12 @@ impl Pump {
                 Report::NotStarted { errno } => self.tell(Note::NotStarted { errno }),
                 Report::Exited { status, usage, at_ns } => {
                     self.flags.over.store(true, Ordering::SeqCst);
-                    self.catch_up(buffer);
+                    self.catch_up(buffer, self.clock.at(at_ns));
                     let written = [self.captures[0].written(), self.captures[1].written()];
                     self.tell(Note::Exited { exit: Exit { status, time_ns: self.clock.at(at_ns), usage }, written });
                 }
                 Report::TreeEmpty { usage, kills, at_ns } => {
-                    self.end_streams(buffer);
+                    self.end_streams(buffer, self.clock.at(at_ns));
                     self.tell(Note::TreeEmpty { end: TreeEnd { time_ns: self.clock.at(at_ns), usage, kills } });
                 }
             }
@@ -121,22 +121,24 @@ impl Pump {
     }
 
     /// Moves what is in the pipes now; descendants may be writing on, so it does not wait for silence.
-    fn catch_up(&mut self, buffer: &mut [u8]) {
+    ///
+    /// It came no later than `by`, when its writers were seen to have ended.
+    fn catch_up(&mut self, buffer: &mut [u8], by: TimeNs) {
         for stream in 0..self.captures.len() {
             let mut waiting = self.captures[stream].waiting();
             while waiting > 0 {
-                let moved = self.take(stream, buffer);
+                let moved = self.take(stream, buffer, by);
                 waiting = if moved == 0 { 0 } else { waiting.saturating_sub(moved) };
             }
         }
     }
 
     /// Moves the rest and closes the pipes: the tree is gone, and whoever else holds them is not of this trial.
-    fn end_streams(&mut self, buffer: &mut [u8]) {
-        self.catch_up(buffer);
+    fn end_streams(&mut self, buffer: &mut [u8], by: TimeNs) {
+        self.catch_up(buffer, by);
         for (stream, name) in STREAMS.into_iter().enumerate() {
             if self.captures[stream].pipe().is_some() {
-                self.take(stream, buffer);
+                self.take(stream, buffer, by);
             }
             if self.captures[stream].pipe().is_some() {
                 self.captures[stream].end(false);

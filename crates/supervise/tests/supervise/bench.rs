@@ -104,7 +104,12 @@ impl World {
 
 /// The living processes whose environment carries a marker.
 pub(crate) fn marked(marker: &str) -> Vec<u32> {
-    let wanted = format!("BYSTANDER_TRIAL={marker}");
+    carrying("BYSTANDER_TRIAL", marker)
+}
+
+/// The living processes whose environment has this variable with this value.
+pub(crate) fn carrying(name: &str, value: &str) -> Vec<u32> {
+    let wanted = format!("{name}={value}");
     let is_marked = |pid: &u32| {
         let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environ.split(|&b| b == 0).any(|entry| entry == wanted.as_bytes())

@@ -2,3 +2,8 @@
 
 mod bench;
 mod ends;
+mod killed;
+mod leaks;
+mod output;
+mod readiness;
+mod tree;

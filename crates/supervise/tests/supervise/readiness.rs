@@ -1,0 +1,155 @@
+//! Ready means: all conditions, and the listener is the trial's own.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use bystander_supervise::{Canceller, Readiness, ReadySpec, Trial, TrialEvent, pick_free_port};
+use regex::bytes::Regex;
+
+use crate::bench::{Told, World, wait_for};
+
+/// A server whose child answers; the parent closes its copy of the socket.
+const FORKED: &str = r#"
+import http.server, os, sys, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        code = 503 if not os.path.exists('warm') else 204 if self.path == '/health' else 404
+        self.send_response(code); self.end_headers()
+        open('asked', 'a').write('x')
+    def log_message(self, *a): pass
+server = http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Handler)
+if os.fork() == 0:
+    os.setsid()
+    server.serve_forever()
+server.socket.close()
+print('parent', flush=True)
+time.sleep(600)
+"#;
+
+fn ready(events: &[TrialEvent]) -> &Readiness {
+    events.iter().find_map(|event| if let TrialEvent::Ready(ready) = event { Some(ready.as_ref()) } else { None }).expect("is ready")
+}
+
+fn is_ready(event: &TrialEvent) -> bool {
+    matches!(event, TrialEvent::Ready(_))
+}
+
+#[test]
+fn all_conditions_must_hold_and_the_proof_names_them() {
+    let world = World::new();
+    let port = pick_free_port().expect("a port");
+    let spec = ReadySpec { log: Regex::new("^par").ok(), http: Some(format!("http://127.0.0.1:{port}/health")), port: Some(port) };
+    let mut trial = Trial::start(World::ready(world.spec(&["python3", "-c", FORKED, &port.to_string()]), spec)).expect("starts");
+    let mut events = Vec::new();
+    // It answers 503 first, and must have been asked more than once before it may answer well.
+    while std::fs::read(world.path("asked")).map_or(0, |asked| asked.len()) < 3 {
+        if let Some(event) = trial.next(Duration::from_millis(5)) {
+            assert!(!is_ready(&event), "{event:?}");
+            events.push(event);
+        }
+    }
+    world.write("warm", "");
+    wait_for(&mut trial, &mut events, is_ready);
+    let proof = ready(&events);
+    assert_eq!(proof.log.as_ref().map(|line| line.text().into_owned()), Some("parent".to_owned()));
+    assert_eq!(proof.http.as_ref().map(|answer| answer.status), Some(204));
+    let listener = proof.listener.as_ref().expect("is named");
+    assert!(listener.pid.is_some_and(|pid| pid != trial.pid() && trial.contains(pid)), "the forked child listens: {listener:?}");
+    assert!(listener.command.as_ref().is_some_and(|command| command.contains("python3")), "{listener:?}");
+    assert!(proof.time_ns > trial.started_ns());
+    let told = Told::finish(&mut trial, Duration::ZERO, events);
+    assert_eq!(told.events.iter().filter(|event| is_ready(event)).count(), 1);
+}
+
+#[test]
+fn a_server_of_somebody_else_never_reads_as_ready_and_is_named() {
+    let world = World::new();
+    let foreign = TcpListener::bind("127.0.0.1:0").expect("binds");
+    let port = foreign.local_addr().expect("has an address").port();
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    thread::spawn(move || {
+        for stream in foreign.incoming() {
+            let mut stream = stream.expect("accepts");
+            let mut request = [0; 1024];
+            if stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {
+                count.fetch_add(1, Ordering::SeqCst);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            }
+        }
+    });
+    let spec = ReadySpec { log: None, http: Some(format!("http://127.0.0.1:{port}/")), port: None };
+    let mut trial = Trial::start(World::ready(world.spec(&["sh", "-c", "sleep 0.3; exit 1"]), spec)).expect("starts");
+    let told = Told::of(&mut trial);
+    assert!(!told.events.iter().any(is_ready));
+    let holders: Vec<_> =
+        told.events.iter().filter_map(|event| if let TrialEvent::ForeignListener(holder) = event { Some(holder) } else { None }).collect();
+    assert_eq!(holders.len(), 1, "told once");
+    assert_eq!((holders[0].pid, holders[0].port), (Some(std::process::id()), port));
+    assert!(holders[0].command.is_some());
+    assert_eq!(asked.load(Ordering::SeqCst), 0, "a stranger is not even asked");
+}
+
+#[test]
+fn a_port_that_a_child_listens_on_is_enough_where_only_a_port_is_named() {
+    let world = World::new();
+    let port = pick_free_port().expect("a port");
+    let script =
+        "import socket,sys,os,time\ns=socket.socket(socket.AF_INET6); s.bind(('::',int(sys.argv[1]))); s.listen()\ntime.sleep(600)";
+    let argv = ["sh", "-c", "setsid python3 -c \"$0\" \"$1\" & wait", script, &port.to_string()];
+    let spec = ReadySpec { port: Some(port), ..ReadySpec::default() };
+    let mut trial = Trial::start(World::ready(world.spec(&argv), spec)).expect("starts");
+    let mut events = Vec::new();
+    wait_for(&mut trial, &mut events, is_ready);
+    assert!(ready(&events).http.is_none() && ready(&events).listener.is_some());
+}
+
+#[test]
+fn a_log_line_on_either_stream_makes_ready_before_the_end_that_follows_it() {
+    let world = World::new();
+    let spec = ReadySpec { log: Regex::new(r"ready to (\w+)").ok(), ..ReadySpec::default() };
+    let mut trial =
+        Trial::start(World::ready(world.spec(&["sh", "-c", "echo 'not ready'; echo 'ready to roll' >&2; exit 3"]), spec)).expect("starts");
+    let told = Told::of(&mut trial);
+    let at = told.position(is_ready).expect("is ready");
+    let exited = told.position(|event| matches!(event, TrialEvent::Exited(_))).expect("ends");
+    assert!(at < exited, "{:?}", told.events);
+    assert_eq!(ready(&told.events).log.as_ref().map(|line| line.number), Some(1));
+}
+
+#[test]
+fn a_program_that_ends_first_is_never_ready() {
+    let world = World::new();
+    let port = pick_free_port().expect("a port");
+    let spec = ReadySpec { log: Regex::new("up").ok(), http: Some(format!("http://127.0.0.1:{port}/")), port: None };
+    let told = Told::of(&mut Trial::start(World::ready(world.spec(&["sh", "-c", "echo up; exit 1"]), spec)).expect("starts"));
+    assert!(!told.events.iter().any(is_ready));
+}
+
+#[test]
+fn the_wait_ends_at_once_when_it_is_cancelled() {
+    let world = World::new();
+    let canceller = Canceller::new();
+    let mut spec = world.spec(&["sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done"]);
+    spec.canceller = canceller.clone();
+    let mut trial = Trial::start(spec).expect("starts");
+    let mut events = Vec::new();
+    wait_for(&mut trial, &mut events, |event| matches!(event, TrialEvent::Line(_)));
+    let waiter = thread::spawn(move || {
+        wait_for(&mut trial, &mut events, |event| matches!(event, TrialEvent::Cancelled));
+        // The program does not heed SIGTERM: a second call ends the grace.
+        let told = Told::finish(&mut trial, Duration::from_secs(600), events);
+        told.status()
+    });
+    canceller.cancel();
+    while !waiter.is_finished() {
+        thread::sleep(Duration::from_millis(20));
+        canceller.cancel();
+    }
+    assert_eq!(waiter.join().expect("does not panic").signal(), Some(9));
+    assert!(canceller.is_cancelled());
+}
