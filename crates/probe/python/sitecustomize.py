@@ -38,7 +38,8 @@ def _enter():
         pass
     sys.dont_write_bytecode = writes_bytecode
     sys.path[:] = [entry for entry in sys.path if entry != folder]
-    sys.path_importer_cache.pop(folder, None)
+    for entry in (folder, folder + "/bystander_overlay"):
+        sys.path_importer_cache.pop(entry, None)
     if sys.pycache_prefix:
         try:
             _forget_private_bytecode()

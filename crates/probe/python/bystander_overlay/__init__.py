@@ -15,7 +15,8 @@ import builtins
 _real_compile = builtins.compile
 _real_get_code = _external.SourceLoader.get_code
 _RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-_AST_ONLY = 0x400
+_PARTS = ("tree", "scope", "pattern", "place", "secret", "reading", "encode", "capture", "ring", "hook", "inject", "rewrite")
+"""The parts that rewriting needs, each after those that it imports."""
 _FUTURE_FLAGS = 0x1FE0000
 
 
@@ -92,12 +93,15 @@ _overlay = None
 
 def load_part(folder, name):
     """Imports `bystander_overlay.<name>` under a file name that tracers skip, and whose frames no report shows."""
+    for part in _PARTS if name in _PARTS else (name,):
+        if "bystander_overlay." + part not in sys.modules:
+            _load(folder, part)
+    return sys.modules["bystander_overlay." + name]
+
+
+def _load(folder, name):
     full = "bystander_overlay." + name
-    module = sys.modules.get(full)
-    if module is not None:
-        return module
-    path = "%s/bystander_overlay/%s.py" % (folder, name)
-    loader = _external.SourceFileLoader(full, path)
+    loader = _external.SourceFileLoader(full, "%s/bystander_overlay/%s.py" % (folder, name))
     writes_bytecode = sys.dont_write_bytecode
     if sys.pycache_prefix:
         sys.dont_write_bytecode = True
@@ -114,7 +118,6 @@ def load_part(folder, name):
         del sys.modules[full]
         raise
     setattr(sys.modules["bystander_overlay"], name, module)
-    return module
 
 
 def _renamed(code, filename):

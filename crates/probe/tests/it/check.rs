@@ -4,7 +4,7 @@ use bystander_model::hit::ReceiptState;
 use bystander_model::value::Value;
 use bystander_probe::{Field, Interpreter, InterpreterError, ProblemKind, Side, check};
 
-use crate::world::{World, probe, pythons};
+use crate::world::{World, on_each, probe};
 
 const SIZING: &str = r#"
 """The sizing of a pool."""
@@ -40,7 +40,7 @@ fn problem(world: &World, at: &str, after: Option<&str>, capture: &[&str]) -> (F
 
 #[test]
 fn a_story_like_probe_fires_with_its_values_and_a_receipt() {
-    for python in pythons() {
+    on_each(|python| {
         let world = World::new(python, &[("engine/__init__.py", "raise SystemExit('imported')\n"), ("engine/sizing.py", SIZING)]);
         let spec =
             probe("engine.sizing:Runner.profile", Some("rest_memory = ..."), &["available", "total", "self.fraction", "rest_memory"]);
@@ -59,12 +59,12 @@ fn a_story_like_probe_fires_with_its_values_and_a_receipt() {
         let receipt = &run.receipts[0];
         assert_eq!((receipt.state, receipt.hits, receipt.dropped), (ReceiptState::Armed, 1, 0));
         assert!(receipt.adds_switch_point && receipt.python.as_deref().is_some_and(|version| version.starts_with("3.")));
-    }
+    });
 }
 
 #[test]
 fn what_is_wrong_with_a_place_says_what_is_there_instead() {
-    for python in pythons() {
+    on_each(|python| {
         let text = format!("{SIZING}\nfrom engine.other import helper\n");
         let world = World::new(
             python,
@@ -92,7 +92,7 @@ fn what_is_wrong_with_a_place_says_what_is_there_instead() {
         assert!(matches!(&kind, ProblemKind::FileNotFound { candidates, .. } if candidates[0].ends_with("engine/sizing.py")), "{kind:?}");
         let (.., kind, _) = problem(&world, "sys:exit", None, &[]);
         assert!(matches!(kind, ProblemKind::NoSource { .. }), "{kind:?}");
-    }
+    });
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Integration tests: real interpreters, real scripts. One module a topic; every test runs on every Python that is found.
 
 mod check;
+mod delivery;
 mod world;

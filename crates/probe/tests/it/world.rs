@@ -31,6 +31,15 @@ pub(crate) fn pythons() -> &'static [Python] {
     })
 }
 
+/// Runs a test on every Python, side by side.
+pub(crate) fn on_each(test: impl Fn(&Python) + Sync) {
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = pythons().iter().map(|python| scope.spawn(|| test(python))).collect();
+        let failed = runs.into_iter().filter_map(|run| run.join().err()).count();
+        assert_eq!(failed, 0, "failed on {failed} interpreters, see above");
+    });
+}
+
 fn candidates() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
