@@ -257,5 +257,10 @@ fn refine(cause: &mut Cause, readings: &[Reading]) {
     if let Some(text) = &reading.text {
         cause.text = format!("{text}; {}", cause.text);
     }
-    cause.evidence.extend(reading.evidence.iter().cloned());
+    for evidence in &reading.evidence {
+        // The error line is known to both.
+        if !cause.evidence.iter().any(|known| known.kind == evidence.kind && known.place == evidence.place) {
+            cause.evidence.push(evidence.clone());
+        }
+    }
 }

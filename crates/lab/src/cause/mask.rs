@@ -13,7 +13,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{4}-\d\d-\d\d(?:[ 
 static HEX: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b0[xX][0-9a-fA-F]+\b"));
 /// Long runs of hexadecimal digits with a number among them, such as hashes.
 static DIGEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-f]{12,}\b"));
-static URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b([a-z][a-z0-9+.\-]*)://[^\s'\x22)>\]]+"));
+static URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[a-z][a-z0-9+.\-]*://[^\s'\x22)>\]]+"));
 /// Absolute paths, and relative ones that say so.
 static PATH: LazyLock<Regex> = LazyLock::new(|| pattern(r"(^|[\s'\x22(\[<=:,])((?:~|\.{1,2})?/[^\s'\x22):,;\]>]+)"));
 /// Names of ranks and devices whose number is not set apart.
@@ -28,7 +28,7 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d[\d_]*(?:[.,]\d+)*
 pub fn mask(message: &str) -> String {
     let text = UUID.replace_all(message, "<id>");
     let text = TIME.replace_all(&text, "<time>");
-    let text = URL.replace_all(&text, "$1://<url>");
+    let text = URL.replace_all(&text, "<url>");
     let text = PATH.replace_all(&text, "$1<path>");
     let text = HEX.replace_all(&text, "<hex>");
     let text = DIGEST.replace_all(&text, |found: &regex::Captures<'_>| {
@@ -76,7 +76,7 @@ mod tests {
             ("No such file: '/tmp/t3/x.json'", "No such file: '<path>'"),
             ("rank TP3 on cuda:0, worker3", "rank TP# on cuda:#, worker#"),
             ("at 2026-11-29 13:31:46.123 id 123e4567-e89b-12d3-a456-426614174000", "at <time> id <id>"),
-            ("GET http://127.0.0.1:8000/health failed", "GET http://<url> failed"),
+            ("GET http://127.0.0.1:8000/health failed", "GET <url> failed"),
             ("took 1e-05 s", "took # s"),
         ] {
             assert_eq!(mask(text), masked);

@@ -79,14 +79,14 @@ mod tests {
     }
 
     fn innermost(files: &[&str]) -> Option<u32> {
-        let place = Place { cwd: "/work".into(), real: |path| (path == "/work/app.py").then(|| path.to_owned()) };
+        let place = Place { cwd: "/app".into(), real: |path| (path == "/app/main.py").then(|| path.to_owned()) };
         program_frame(&stack(files), &place).map(|frame| frame.line)
     }
 
     #[test]
     fn the_program_comes_before_libraries() {
-        assert_eq!(innermost(&["/work/app.py", "/work/engine/sizing.py", "/usr/lib/python3.11/json/decoder.py"]), Some(1));
-        assert_eq!(innermost(&["app.py", "/venv/lib/python3.12/site-packages/torch/nn.py", "zmq/backend/_zmq.py"]), Some(0));
+        assert_eq!(innermost(&["/app/main.py", "/app/engine/sizing.py", "/usr/lib/python3.11/json/decoder.py"]), Some(1));
+        assert_eq!(innermost(&["main.py", "/venv/lib/python3.12/site-packages/torch/nn.py", "zmq/backend/_zmq.py"]), Some(0));
     }
 
     #[test]

@@ -1,0 +1,15 @@
+//! Why a trial ended: tracebacks of real interpreters and of logs, signatures, blame, outcomes.
+
+#[path = "cause_tests/feed.rs"]
+mod feed;
+#[path = "cause_tests/pythons.rs"]
+mod pythons;
+
+mod cause_tests {
+    mod blame;
+    mod corpus;
+    mod logs;
+    mod outcomes;
+    mod readers;
+    mod robust;
+}
