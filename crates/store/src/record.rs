@@ -1,35 +1,30 @@
 //! The writer: opens the database and appends runs and events.
 //!
-//! **Durability.** An event is acknowledged when `append` returns. From then on it survives the end of this process by any signal, and a power
-//! loss as far as the disk keeps its promises (`synchronous = FULL`: the journal and the database are flushed at each commit).
-//!
-//! **Why a rollback journal and no write-ahead log.** A log needs a shared-memory file beside the database: it cannot be read from a full disk
-//! or a read-only folder, and is not safe on network file systems, where experiment folders often lie. A commit costs about a millisecond
-//! more, which is nothing beside the start of a server; hits come in batches, one commit for all.
+//! **Durability.** An event is acknowledged when `append` returns, and survives the end of this process by any signal from then on. A power loss
+//! takes back no more than what came after the last milestone (the start and end of a run, the end of a trial, the proof about the files), and
+//! leaves a readable record: a milestone is flushed to the disk together with everything before it, other events are left to the system.
 //!
 //! **Two processes.** Every write takes the write lock at once and waits for it up to 20 s; readers hold no lock between pages.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use bystander_model::event::{Event, EventBody, Origin};
 use bystander_model::ids::{RunId, TrialId};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::migrate::{MIGRATIONS, migrate};
+use crate::connect::connect;
 use crate::runs::{RunRecord, RunStatus};
 use crate::sqlite::{StoreError, Told as _};
 use crate::state::StateDir;
 
-/// How long a process waits for another one that is writing.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
-/// The record of one state directory, open for reading and writing.
+/// The record of one state directory, open for reading and, where the directory allows it, for writing.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    /// Whether the next commit is flushed to the disk.
+    flushes: bool,
 }
 
 impl Store {
@@ -39,13 +34,8 @@ impl Store {
     /// It was written by a newer version, is damaged, locked or cannot be created.
     pub fn open(state: &StateDir) -> Result<Self, StoreError> {
         let path = state.database();
-        let mut connection = Connection::open(&path).told(&path)?;
-        connection.busy_timeout(PATIENCE).told(&path)?;
-        connection.pragma_update(None, "foreign_keys", true).told(&path)?;
-        connection.pragma_update(None, "synchronous", "FULL").told(&path)?;
-        connection.pragma_update_and_check(None, "journal_mode", "TRUNCATE", |_row| Ok(())).told(&path)?;
-        migrate(&mut connection, &path, MIGRATIONS)?;
-        Ok(Self { connection, path })
+        let connection = connect(&path)?;
+        Ok(Self { connection, path, flushes: true })
     }
 
     /// The database file.
@@ -64,7 +54,7 @@ impl Store {
     /// As [`Store::append_all`].
     pub fn create_run(&mut self, run: &RunRecord, first: &[Event]) -> Result<(), StoreError> {
         let path = self.path.clone();
-        let transaction = self.begin()?;
+        let transaction = self.begin(true)?;
         let sql = "INSERT INTO run (id, file, spec_sha256, created_ns, status) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING";
         let created = run.created.0.cast_signed();
         let values = params![run.id.0, run.file.as_os_str().as_bytes(), run.spec_sha256, created, run.status.word()];
@@ -90,7 +80,7 @@ impl Store {
     /// written to; [`StoreError::DiskFull`] is told apart.
     pub fn append_all(&mut self, events: &[Event]) -> Result<usize, StoreError> {
         let path = self.path.clone();
-        let transaction = self.begin()?;
+        let transaction = self.begin(events.iter().any(|event| is_milestone(&event.body)))?;
         let mut new = 0;
         for event in events {
             new += usize::from(insert(&transaction, &path, event)?);
@@ -113,9 +103,18 @@ impl Store {
     }
 
     /// Begins a transaction that may write: taking the lock later could meet another writer halfway, where waiting does not help.
-    fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+    fn begin(&mut self, flush: bool) -> Result<Transaction<'_>, StoreError> {
+        if flush != self.flushes {
+            self.connection.pragma_update(None, "synchronous", if flush { "FULL" } else { "NORMAL" }).told(&self.path)?;
+            self.flushes = flush;
+        }
         self.connection.transaction_with_behavior(TransactionBehavior::Immediate).told(&self.path)
     }
+}
+
+/// Whether an event must survive a power loss: what a resume builds on, and what a user was told is proven.
+const fn is_milestone(body: &EventBody) -> bool {
+    matches!(body, EventBody::RunStarted { .. } | EventBody::TrialEnded(_) | EventBody::Restored { .. } | EventBody::RunEnded(_))
 }
 
 /// The form of an event in its row.

@@ -145,18 +145,27 @@ fn classify(path: PathBuf, source: rusqlite::Error) -> StoreError {
         Some(ErrorCode::SystemIoFailure) if no_space_beside(&path) => StoreError::DiskFull { path, source },
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt { path, source },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Busy { path, waited_s: crate::record::PATIENCE.as_secs(), source }
+            StoreError::Busy { path, waited_s: crate::connect::PATIENCE.as_secs(), source }
         }
         Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path, source },
         _ => StoreError::Sqlite { path, source },
     }
 }
 
-/// Whether a file beside the database, as long as the database, meets a lack of space too: the disk, a quota, or the limit for one file.
+/// The write-ahead log of a database.
+pub(crate) fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    PathBuf::from(log)
+}
+
+/// Whether a file beside the database, as long as the database or its log, meets a lack of space too: the disk, a quota, or the limit for
+/// one file.
 fn no_space_beside(database: &Path) -> bool {
     let path = database.with_extension(format!("space-{}", std::process::id()));
     let attempt = || -> io::Result<()> {
-        let end = fs::metadata(database)?.len();
+        let log = fs::metadata(log_of(database)).map_or(0, |log| log.len());
+        let end = fs::metadata(database)?.len().max(log);
         let file = fs::File::create(&path)?;
         file.write_all_at(&[0x55; 64 * 1024], end)?;
         file.sync_all()

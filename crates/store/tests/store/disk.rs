@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bystander_model::ids::RunId;
-use bystander_store::{Store, StoreError};
+use bystander_store::{StateDir, StateError, Store, StoreError};
 
 use crate::fixture::{all, child, child_folder, note, state, store_with};
 
@@ -31,12 +31,28 @@ fn fill(folder: &Path, space_again: impl Fn()) {
     let mut store = Store::open(&state).expect("opens while the disk is full");
     assert!(all(&store, "r") == wanted, "readable by others while the disk is full");
     assert_eq!(store.next_seq(&RunId("r".into()), note("r", 0).trial, note("r", 0).origin).expect("reads"), acknowledged);
-    let large: Vec<_> = (acknowledged..acknowledged + 500).map(|seq| note("r", seq)).collect();
+    // Closing gave back the space of the log; this is more than that.
+    let large: Vec<_> = (acknowledged..acknowledged + 8000).map(|seq| note("r", seq)).collect();
     assert!(matches!(store.append_all(&large), Err(StoreError::DiskFull { .. })), "still full");
 
     space_again();
-    assert_eq!(store.append_all(&large).expect("there is space again"), 500);
+    assert_eq!(store.append_all(&large[..500]).expect("there is space again"), 500);
     assert_eq!(all(&store, "r").len() as u64, acknowledged + 500);
+}
+
+/// The record in a folder that cannot be written to is read, and not written.
+fn read_only(folder: &Path) {
+    let state = state(folder);
+    let wanted = all(&Store::open(&state).expect("opens"), "r");
+    let status = Command::new("mount").args(["-o", "remount,ro"]).arg(folder).status().expect("mount runs");
+    assert!(status.success(), "the file system becomes read-only");
+    let again = StateDir::open_existing(state.path()).expect("found");
+    let mut store = Store::open(&again).expect("opens");
+    assert!(all(&store, "r") == wanted, "readable");
+    let error = store.append(&note("r", 1_000_000)).expect_err("read-only");
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    let error = StateDir::open(state.path()).expect_err("not to be written to");
+    assert!(matches!(error, StateError::Unwritable { .. }), "{error:?}");
 }
 
 /// Whether a private mount namespace with a file system in memory can be made, and with which arguments.
@@ -56,6 +72,7 @@ fn a_full_file_system_stops_the_writer_and_loses_nothing() {
         let ballast = folder.join("ballast");
         std::fs::write(&ballast, vec![1_u8; 1024 * 1024]).expect("ballast");
         fill(&folder, || std::fs::remove_file(&ballast).expect("removes"));
+        read_only(&folder);
         return;
     }
     let Some(arguments) = mount_arguments() else {
@@ -89,7 +106,7 @@ fn a_write_that_is_refused_for_want_of_space_counts_as_a_full_disk() {
     let inner = child("disk::a_write_that_is_refused_for_want_of_space_counts_as_a_full_disk", folder.path());
     let mut outer = Command::new("sh");
     // The signal that comes with the limit is ignored, as bystander itself ignores it.
-    outer.args(["-c", "trap '' XFSZ; ulimit -S -f 512; exec \"$@\"", "sh"]).arg(inner.get_program()).args(inner.get_args());
+    outer.args(["-c", "trap '' XFSZ; ulimit -S -f 4096; exec \"$@\"", "sh"]).arg(inner.get_program()).args(inner.get_args());
     let output = outer.env(crate::CHILD, folder.path()).output().expect("runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "the child ran the test");
