@@ -1,0 +1,26 @@
+//! Renders what is known as bytes: a report as JSON, as one screen of text or in full, problems with their source lines, events as lines.
+//!
+//! No I/O, no clock, no state: the same input gives the same bytes. What an answer is belongs to the lab; here is only how it is said.
+//! JSON holds every number as it is; text rounds to six digits, groups thousands and writes a true minus sign.
+#![forbid(unsafe_code)]
+
+mod diagnostic;
+mod event;
+mod json;
+mod number;
+mod page;
+mod patch;
+mod place;
+mod prose;
+pub mod schema;
+mod screen;
+mod style;
+mod why;
+
+pub use diagnostic::diagnostics;
+pub use event::{Names, event_line};
+pub use json::json;
+pub use patch::patch_text;
+pub use screen::text;
+pub use style::Style;
+pub use why::why;

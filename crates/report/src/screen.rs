@@ -1,0 +1,31 @@
+//! The report on one screen, for somebody who is tired: the answers first, then what shows them, then how to know more.
+//!
+//! Long lists are cut here and nowhere else; `why` has them whole.
+
+pub(crate) mod answers;
+pub(crate) mod budget;
+pub(crate) mod captures;
+pub(crate) mod cells;
+mod closing;
+mod headline;
+pub(crate) mod restored;
+
+use bystander_model::report::Report;
+
+use crate::page::Page;
+use crate::style::Style;
+
+/// Renders a report as text for one screen.
+#[must_use]
+pub fn text(report: &Report, style: &Style) -> String {
+    let mut page = Page::new(style);
+    headline::write(&mut page, report);
+    answers::write(&mut page, report);
+    cells::write(&mut page, report);
+    answers::write_effects(&mut page, report);
+    captures::write(&mut page, &report.captures);
+    budget::write(&mut page, report);
+    restored::write(&mut page, &report.restored);
+    closing::write(&mut page, report);
+    page.finish()
+}

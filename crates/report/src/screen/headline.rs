@@ -1,0 +1,57 @@
+//! The first lines: the question, and how the run stands.
+
+use bystander_model::report::Report;
+
+use crate::page::Page;
+use crate::prose::{clean, count};
+use crate::style::Role;
+
+/// Problems with the run itself are named before anything is said about the program.
+const DIFFERENCES: usize = 3;
+
+pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
+    let question = report.question.as_deref().map_or_else(|| clean(&report.file.to_string_lossy()), clean);
+    page.heading(&question);
+    page.led(&format!("{} ", standing(report)), role(&report.status), 0, &done(report));
+    for difference in report.differences.iter().take(DIFFERENCES) {
+        page.led("Not only the levels differ: ", Some(Role::Bad), 2, &clean(difference));
+    }
+    if report.differences.len() > DIFFERENCES {
+        page.indented(&format!("\u{2026} {} more (show --why)", report.differences.len() - DIFFERENCES));
+    }
+}
+
+fn standing(report: &Report) -> String {
+    match report.status.as_str() {
+        "finished" => "Finished:".to_owned(),
+        "running" => "Not finished yet:".to_owned(),
+        "interrupted" => "Interrupted (the same command goes on):".to_owned(),
+        "gated" => "Stopped, the baseline is not as declared:".to_owned(),
+        "invalid" => "Invalid, launches were contaminated:".to_owned(),
+        "broken" => "Broken off:".to_owned(),
+        other => format!("{}:", clean(other)),
+    }
+}
+
+fn role(status: &str) -> Option<Role> {
+    match status {
+        "finished" => None,
+        "running" | "interrupted" => Some(Role::Open),
+        _ => Some(Role::Bad),
+    }
+}
+
+fn done(report: &Report) -> String {
+    let plan = &report.plan;
+    let launches = count(report.trials.len(), "launch", "launches");
+    let why = report.why.as_ref().map_or_else(String::new, |why| format!(" {}", sentence(&clean(why))));
+    format!("{} of {} blocks, {launches}, order seed {}, run {}.{why}", plan.blocks_done, plan.blocks, plan.order_seed, clean(&report.run))
+}
+
+/// Gives a reason the form of a sentence.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) || text.is_empty() { "" } else { "." };
+    format!("{first}{}{end}", characters.as_str())
+}

@@ -1,0 +1,78 @@
+//! The proof that every file is as before: bytes, metadata, and a bare baseline that behaved as the ones before.
+
+use bystander_model::report::{Restored, RestoredFile};
+
+use crate::page::Page;
+use crate::prose::{clean, count};
+use crate::style::Role;
+
+const FILES: usize = 4;
+/// Digits of a hash that are shown on the screen.
+const SHORT: usize = 12;
+
+pub(crate) fn write(page: &mut Page<'_>, restored: &Restored) {
+    write_up_to(page, restored, FILES, SHORT);
+}
+
+/// Writes every file with its whole hash.
+pub(crate) fn write_all(page: &mut Page<'_>, restored: &Restored) {
+    write_up_to(page, restored, usize::MAX, usize::MAX);
+}
+
+fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: usize) {
+    if restored.files == 0 && restored.proofs.is_empty() && restored.exact.is_none() {
+        page.heading("Files");
+        page.indented("No file was changed on disk.");
+        return;
+    }
+    page.heading("Files");
+    let (role, verdict) = verdict(restored);
+    let behaviour = restored.clean_trial.map(|trial| format!(" The bare baseline after the last undo (trial {trial}) behaved as before."));
+    let summary = format!("{}{}", made(restored), behaviour.unwrap_or_default());
+    if let ([proof], true) = (restored.proofs.as_slice(), restored.exact == Some(true)) {
+        let file = format!("{}: {}.", clean(&proof.file.to_string_lossy()), state(proof, digits));
+        return page.led(&format!("  {verdict} "), Some(role), 4, &format!("{summary} {file}"));
+    }
+    page.led(&format!("  {verdict} "), Some(role), 4, &summary);
+    // What is wrong comes first, so that it is never among those that are left out.
+    let mut proofs: Vec<&RestoredFile> = restored.proofs.iter().collect();
+    proofs.sort_by_key(|proof| is_exact(proof));
+    for proof in proofs.iter().take(files) {
+        page.led(&format!("    {}: ", clean(&proof.file.to_string_lossy())), None, 6, &state(proof, digits));
+    }
+    if proofs.len() > files {
+        page.indented(&format!("\u{2026} {} more, all listed by show --why", count(proofs.len() - files, "file", "files")));
+    }
+}
+
+fn verdict(restored: &Restored) -> (Role, &'static str) {
+    match restored.exact {
+        Some(true) => (Role::Good, "Every file is as before, byte for byte and in its metadata."),
+        Some(false) => (Role::Bad, "NOT every file is as before: `bystander patch verify` says what to do."),
+        None => (Role::Open, "Not compared yet."),
+    }
+}
+
+fn made(restored: &Restored) -> String {
+    let edits: usize = restored.proofs.iter().map(|proof| proof.edits as usize).sum();
+    match restored.files as usize {
+        0 => format!("{} compared, none had been changed.", count(restored.proofs.len(), "file was", "files were")),
+        files => format!("{} in {}, made and undone.", count(edits, "edit", "edits"), count(files, "file", "files")),
+    }
+}
+
+fn is_exact(proof: &RestoredFile) -> bool {
+    proof.metadata_same && proof.after_sha256.as_deref() == Some(proof.before_sha256.as_str())
+}
+
+fn state(proof: &RestoredFile, digits: usize) -> String {
+    let short = |hash: &str| hash.chars().take(digits).collect::<String>();
+    let edits = if proof.edits == 0 { "never edited".to_owned() } else { count(proof.edits as usize, "edit undone", "edits undone") };
+    let before = short(&proof.before_sha256);
+    match &proof.after_sha256 {
+        None => format!("GONE; was sha256 {before}, {edits}"),
+        Some(after) if *after != proof.before_sha256 => format!("DIFFERS: sha256 {before} before, {} now, {edits}", short(after)),
+        Some(_) if !proof.metadata_same => format!("sha256 {before} before and now, but its mode, owner or times DIFFER, {edits}"),
+        Some(_) => format!("sha256 {before} before and now"),
+    }
+}

@@ -1,0 +1,72 @@
+//! One trial in full: how it ended, what shows it, what its probes say, where its output is.
+
+use bystander_model::hit::{Receipt, ReceiptState};
+use bystander_model::report::TrialReport;
+
+use crate::number;
+use crate::page::Page;
+use crate::place::{bracketed, cell_of, place};
+use crate::prose::{clean, count};
+
+pub(crate) fn write(page: &mut Page<'_>, trial: &TrialReport) {
+    page.heading(&heading(trial));
+    if let Some(cause) = &trial.cause_detail {
+        let blames = cause
+            .blames
+            .as_ref()
+            .map_or_else(String::new, |name| format!(" (the failing frame lies on a line that {} added)", clean(name)));
+        page.led(&format!("  {}: ", clean(&cause.class)), None, 4, &format!("{}{blames}", clean(&cause.text)));
+        page.led("    signature: ", None, 6, &clean(&cause.signature));
+        for evidence in &cause.evidence {
+            page.led(&format!("    {}: ", place(evidence)), None, 6, &clean(&evidence.text));
+        }
+    }
+    for evidence in &trial.evidence {
+        page.led(&format!("  {}: ", place(evidence)), None, 4, &clean(&evidence.text));
+    }
+    for (name, value) in &trial.metrics {
+        page.led(&format!("  {} = ", clean(name)), None, 4, &value.map_or_else(|| "not seen".to_owned(), number::figure));
+    }
+    for receipt in &trial.receipts {
+        page.led("  ", None, 4, &said(receipt));
+    }
+    for (stream, path) in &trial.output {
+        page.led(&format!("  {}: ", clean(stream)), None, 4, &clean(&path.to_string_lossy()));
+    }
+    if trial.evidence.is_empty() && trial.cause_detail.is_none() && trial.outcome.is_some() {
+        page.indented(&format!("no evidence was recorded{}", bracketed(&trial.evidence, 1)));
+    }
+}
+
+fn heading(trial: &TrialReport) -> String {
+    let purpose = match trial.purpose.as_str() {
+        "measure" => format!("block {}", trial.block),
+        "gate" => "gate, enters no test".to_owned(),
+        "clean" => "clean baseline, enters no test".to_owned(),
+        other => clean(other),
+    };
+    let outcome = trial.outcome.map_or("still running", |outcome| outcome.word()).replace('_', " ");
+    let ready = trial.ready_s.map_or_else(String::new, |s| format!(", ready after {}", number::seconds(s)));
+    let wall = trial.wall_s.map_or_else(String::new, |s| format!(" in {}", number::seconds(s)));
+    format!("Trial {} ({purpose}): {} {outcome}{wall}{ready}", trial.id, cell_of(trial))
+}
+
+fn said(receipt: &Receipt) -> String {
+    let rank = receipt.rank.map_or_else(String::new, |rank| format!(" rank {rank}"));
+    let state = match receipt.state {
+        ReceiptState::Armed => "armed",
+        ReceiptState::Refused => "refused",
+        ReceiptState::NotImported => "module never imported",
+        ReceiptState::NotReached => "place never reached",
+        ReceiptState::CompiledAway => "compiled away",
+        ReceiptState::Uncovered => "not covered by the overlay",
+        ReceiptState::Paused => "paused over its budget",
+        ReceiptState::Expired => "expired",
+    };
+    let hits = count(usize::try_from(receipt.hits).unwrap_or(usize::MAX), "hit", "hits");
+    let dropped = if receipt.dropped == 0 { String::new() } else { format!(", {} dropped", receipt.dropped) };
+    let detail = receipt.detail.as_ref().map_or_else(String::new, |detail| format!("; {}", clean(detail)));
+    let python = receipt.python.as_ref().map_or_else(String::new, |version| format!("; Python {}", clean(version)));
+    let switch = if receipt.adds_switch_point { "; adds a point where threads may switch" } else { "" };
+    format!("{} in pid {}{rank}: {state}, {hits}{dropped}{detail}{python}{switch}", clean(&receipt.probe), receipt.pid)
+}

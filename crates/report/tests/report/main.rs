@@ -1,0 +1,12 @@
+//! The renderings from outside: a run like the story's and one like the mended one, problems, patches, events, and the JSON contract.
+#![forbid(unsafe_code)]
+
+mod contract;
+mod diagnostics;
+mod edge;
+mod events;
+mod fixed;
+mod fixture;
+mod patch;
+mod screen;
+mod story;
