@@ -3,7 +3,8 @@
 //! CPython keeps bytecode in `__pycache__/STEM.TAG[.opt-N].pyc` (rarely `STEM.pyc`). The 16 bytes at its start name
 //! the source by the second of its modification time and its size, or by a hash (PEP 552); `Stamp` is the former.
 //! A cache elsewhere (`PYTHONPYCACHEPREFIX`) is not searched: the fresh time of an edit and the old one after its
-//! undo keep the interpreter from using the wrong one.
+//! undo keep the interpreter from using the wrong one. One case is not seen: a process that looked at the original's
+//! time right before an edit and read the text right after it writes bytecode that claims to be the original's.
 
 mod siphash;
 

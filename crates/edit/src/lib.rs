@@ -10,11 +10,30 @@
 //! modification time is older than that of the edited file: a build tool that compares times (make, cargo) does not
 //! rebuild what it built from the edited text.
 //!
+//! ```
+//! use bystander_edit::{Action, EditSpec, Journal, prepare};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let file = folder.path().join("app.py");
+//! std::fs::write(&file, "x = 1\n")?;
+//! let action = Action::InsertAfter("print(x)\n".to_owned());
+//! let spec = EditSpec { name: "print".to_owned(), file: file.clone(), find: "x = 1\n".to_owned(), action, sha256: None };
+//!
+//! let journal = Journal::open(&folder.path().join("state"), &folder.path().join("registry"))?;
+//! let applied = journal.apply(&prepare(&spec)?, "trial 1")?;
+//! assert_eq!(std::fs::read_to_string(&file)?, "x = 1\nprint(x)\n");
+//! assert_eq!(applied.added_lines, 2..3);
+//! assert!(journal.revert(&applied.id)?.exact);
+//! assert_eq!(std::fs::read_to_string(&file)?, "x = 1\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Positions are byte offsets; lines count from 1 and end at LF, CRLF or a lone CR.
 #![forbid(unsafe_code)]
 
 mod bytecode;
 mod candidate;
+mod diagnose;
 mod encode;
 mod error;
 mod excise;

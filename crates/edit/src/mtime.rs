@@ -37,9 +37,9 @@ pub(crate) fn now() -> FileTime {
 }
 
 fn after(now: FileTime, last: FileTime, size: usize, taken: &[Stamp]) -> FileTime {
-    let mut time = if now > last { now } else { FileTime { s: last.s + 1, ns: last.ns } };
+    let mut time = if now > last { now } else { FileTime { s: last.s.wrapping_add(1), ns: last.ns } };
     while taken.contains(&Stamp::new(time, size)) {
-        time.s += 1;
+        time.s = time.s.wrapping_add(1);
     }
     time
 }

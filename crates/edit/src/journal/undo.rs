@@ -1,6 +1,7 @@
 //! Undoes one edit, by what stands in the file; safe to begin again after a kill at any step.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bystander_model::edit::RevertedEdit;
@@ -105,6 +106,9 @@ fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found
             }
         }
     }
+    if !fits(&record.removed, &copies.before) || !fits(&record.inserted, &copies.after) {
+        return Ok(Plan::Conflict { why: "its record is damaged".to_owned() });
+    }
     let change =
         Change { before: &copies.before, after: &copies.after, removed: record.removed.clone(), inserted: record.inserted.clone() };
     Ok(match excise(&change, current) {
@@ -118,6 +122,10 @@ fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found
         },
         Excision::Unclear(why) => Plan::Conflict { why },
     })
+}
+
+fn fits(range: &Range<usize>, bytes: &[u8]) -> bool {
+    bytes.get(range.clone()).is_some()
 }
 
 /// The rights and times of a version of the file that an edit of this journal was made on, if these bytes are one.
