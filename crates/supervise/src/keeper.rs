@@ -139,12 +139,14 @@ impl Keeper {
         if self.inbox.ended {
             return;
         }
+        // Before the fork: what the program does comes after it.
+        let at_ns = monotonic_ns();
         match start::start(start, stdout, stderr) {
             Ok(pid) => {
                 self.program = Some(pid);
                 self.tree = Tree::Running;
                 let start_time = crate::procfs::stat(pid).map_or(0, |stat| stat.start_time);
-                self.tell(&Report::Started { pid, start_time, at_ns: monotonic_ns() });
+                self.tell(&Report::Started { pid, start_time, at_ns });
             }
             Err(error) => self.tell(&Report::NotStarted { errno: error.raw_os_error().unwrap_or(libc::EIO) }),
         }

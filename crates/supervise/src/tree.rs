@@ -107,9 +107,17 @@ impl Seen {
         };
         self.peak_rss_bytes = self.peak_rss_bytes.max(totals.rss_bytes);
         for process in now {
-            self.processes.insert((process.pid, process.start_time), process);
+            self.remember(process);
         }
         totals
+    }
+
+    /// Keeps the latest of a process; one that is about to end has already lost its title and its executable.
+    fn remember(&mut self, process: ProcessInfo) {
+        let identity = (process.pid, process.start_time);
+        if !process.cmdline.is_empty() || !self.processes.contains_key(&identity) {
+            self.processes.insert(identity, process);
+        }
     }
 
     /// The processes seen, by pid.
@@ -134,7 +142,18 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use super::{contains, process, snapshot, ticks};
+    use super::{ProcessInfo, Seen, contains, process, snapshot, ticks};
+
+    #[test]
+    fn a_process_that_is_about_to_end_keeps_its_title() {
+        let own = process(std::process::id()).expect("reads itself");
+        let mut seen = Seen::default();
+        let titled = |cmdline: &[&str]| ProcessInfo { cmdline: cmdline.iter().map(Into::into).collect(), ..own.clone() };
+        for cmdline in [&["bash", "shim"][..], &["python3", "x"], &[]] {
+            seen.remember(titled(cmdline));
+        }
+        assert_eq!(seen.processes().map(ProcessInfo::title).collect::<Vec<_>>(), ["python3 x"]);
+    }
 
     #[test]
     fn ticks_are_hundredths_of_a_second_here() {

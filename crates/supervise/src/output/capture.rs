@@ -142,6 +142,16 @@ impl Capture {
         self.error.take()
     }
 
+    /// When bytes were read last.
+    pub(crate) fn last(&self) -> Option<TimeNs> {
+        self.last
+    }
+
+    /// Something came on the other stream: what comes next here gets an entry of its own, so that their order can be told.
+    pub(crate) fn interrupt(&mut self) {
+        self.marked = None;
+    }
+
     /// Bytes that wait in the pipe.
     pub(crate) fn waiting(&self) -> usize {
         let waiting = self.pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bystander_model::ids::TimeNs;
 
-/// Chunks that come closer together than this share an entry.
+/// Chunks that come closer together than this share an entry, unless something came on the other stream between them.
 pub const COARSENESS_NS: u64 = 1_000_000;
 
 /// The index of this output file.

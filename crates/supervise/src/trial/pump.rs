@@ -86,6 +86,7 @@ impl Pump {
         }
         match taken {
             Taken::Bytes(count) => {
+                self.captures[1 - stream].interrupt();
                 if !self.flags.nudged.swap(true, Ordering::SeqCst) {
                     self.tell(Note::Nudge);
                 }
@@ -109,11 +110,11 @@ impl Pump {
                     self.flags.over.store(true, Ordering::SeqCst);
                     self.catch_up(buffer, self.clock.at(at_ns));
                     let written = [self.captures[0].written(), self.captures[1].written()];
-                    self.tell(Note::Exited { exit: Exit { status, time_ns: self.clock.at(at_ns), usage }, written });
+                    self.tell(Note::Exited { exit: Exit { status, time_ns: self.no_earlier(at_ns), usage }, written });
                 }
                 Report::TreeEmpty { usage, kills, at_ns } => {
                     self.end_streams(buffer, self.clock.at(at_ns));
-                    self.tell(Note::TreeEmpty { end: TreeEnd { time_ns: self.clock.at(at_ns), usage, kills } });
+                    self.tell(Note::TreeEmpty { end: TreeEnd { time_ns: self.no_earlier(at_ns), usage, kills } });
                 }
             }
         }
@@ -145,6 +146,12 @@ impl Pump {
                 self.tell(Note::StreamEnded(name));
             }
         }
+    }
+
+    /// The stamp of an end: no earlier than the output that came before it, which may have been read after it.
+    fn no_earlier(&self, at_ns: u64) -> TimeNs {
+        let last = self.captures.iter().filter_map(Capture::last).max();
+        self.clock.at(at_ns).max(last.unwrap_or(TimeNs(0)))
     }
 
     fn tell(&self, note: Note) {

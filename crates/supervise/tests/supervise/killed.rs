@@ -149,6 +149,8 @@ fn children_of_others_survive_the_loss_of_a_keeper() {
 fn the_next_start_sweeps_what_a_killed_near_side_and_keeper_left() {
     let mut near = Near::start(&["sh", "-c", "setsid sh -c 'sleep 600 & sleep 600' & sleep 600 & echo up; wait"]);
     let keeper = near.keeper();
+    let is_sleep = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
+    until("all sleep", LIMIT, || marked(&near.world.marker).iter().filter(|pid| is_sleep(pid)).count() == 3);
     // Stopped, it cannot notice; that is as good as killed at the same instant.
     assert!(Command::new("kill").args(["-STOP", &keeper.to_string()]).status().expect("runs").success());
     near.kill();
