@@ -1,0 +1,13 @@
+//! Where a trial runs: this machine.
+//!
+//! [`local::LocalPlace`] puts the parts together for the lab: edits and probes go in, the program is spawned and watched, the workload is run,
+//! everything is taken out again, and each thing that happens is handed to the lab as an event. Nothing here decides what a trial means.
+#![forbid(unsafe_code)]
+
+pub mod environment;
+pub mod local;
+pub mod machine;
+pub mod metrics;
+pub mod owner;
+pub mod proof;
+pub mod secrets;

@@ -1,0 +1,161 @@
+//! Trials on this machine: the parts put together for the lab.
+
+mod check;
+mod instruments;
+mod outputs;
+mod trial;
+mod watch;
+mod workload;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+use bystander_edit::Journal;
+use bystander_lab::cause::CauseReader;
+use bystander_lab::place::{Checkup, Emit, Place, TrialOrder};
+use bystander_lab::plan::Plan;
+use bystander_model::edit::RevertedEdit;
+use bystander_model::event::{FileProof, TrialEnd};
+use bystander_model::provenance::PythonInfo;
+use bystander_probe::CheckedProbe;
+use bystander_store::StateDir;
+use bystander_supervise::command::Command;
+use bystander_supervise::{Canceller, Holder, sweep};
+
+use crate::machine;
+use crate::owner::Owner;
+use crate::proof::Baseline;
+use crate::secrets::Masker;
+
+pub use check::check;
+
+/// Makes the readers of one trial's output: those who know an engine.
+pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>>>;
+
+/// Where rings lie: in shared memory, so that a hit is a store and not a write to a disk.
+const RINGS: &str = "/dev/shm";
+
+/// This machine as a place for trials.
+pub struct LocalPlace {
+    state: StateDir,
+    journal: Journal,
+    canceller: Canceller,
+    readers: Readers,
+    masker: Masker,
+    owner: Owner,
+    probes: Vec<CheckedProbe>,
+    baseline: Baseline,
+    /// Interpreters that were asked already: packages do not change within a run, and asking takes a third of a second.
+    pythons: std::cell::RefCell<Vec<(PathBuf, Option<PythonInfo>)>>,
+}
+
+impl std::fmt::Debug for LocalPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalPlace").field("state", &self.state.path()).finish_non_exhaustive()
+    }
+}
+
+impl LocalPlace {
+    /// Takes a state directory and its journal of edits. `canceller` is raised when the user asks to stop.
+    ///
+    /// # Errors
+    /// When the key that masks secrets can be neither read nor made, or this process cannot be identified.
+    pub fn open(state: &StateDir, journal: Journal, canceller: Canceller, readers: Readers) -> std::io::Result<Self> {
+        let masker = Masker::open(state.path())?;
+        let owner = Owner::current()?;
+        Ok(Self {
+            state: state.clone(),
+            journal,
+            canceller,
+            readers,
+            masker,
+            owner,
+            probes: Vec::new(),
+            baseline: Baseline::default(),
+            pythons: std::cell::RefCell::default(),
+        })
+    }
+
+    /// The mark of every process of a trial: whose it is can be told from it after a crash.
+    fn marker(&self, order: &TrialOrder) -> String {
+        format!("{}/{}/{}", self.owner, order.run, order.trial)
+    }
+
+    /// The interpreter that a program runs under, asked once.
+    fn python_of(&self, program: &std::path::Path, command: &Command) -> Option<PythonInfo> {
+        let interpreter = machine::interpreter_of(program, &command.env)?;
+        if let Some((_, known)) = self.pythons.borrow().iter().find(|(path, _)| *path == interpreter) {
+            return known.clone();
+        }
+        let mut env = command.env.clone();
+        // Asked without the overlay: the question must not be a hit, and must leave no receipt.
+        env.retain(|name, _| !name.to_string_lossy().starts_with("BYSTANDER_"));
+        let info = machine::python(&interpreter, &env, &command.cwd);
+        self.pythons.borrow_mut().push((interpreter, info.clone()));
+        info
+    }
+
+    /// The folder of a trial's rings.
+    fn rings(&self, order: &TrialOrder) -> PathBuf {
+        PathBuf::from(RINGS).join(format!("{RING_PREFIX}{}@{}@{}", self.owner, order.run, order.trial))
+    }
+}
+
+/// Who holds a port, as far as it may be known.
+fn told(holder: &Holder) -> String {
+    match (holder.pid, &holder.command) {
+        (Some(pid), Some(command)) => format!("process {pid} ({command})"),
+        (Some(pid), None) => format!("process {pid}"),
+        (None, _) => format!("a process of user {}", holder.uid),
+    }
+}
+
+/// How the names of ring folders begin.
+const RING_PREFIX: &str = "bystander@";
+
+/// Whether the process that made a marker or a ring folder is gone. What cannot be read is nobody's business of ours.
+fn owner_is_gone(owner: &str) -> bool {
+    owner.parse::<Owner>().is_ok_and(|owner| owner.is_gone())
+}
+
+impl Place for LocalPlace {
+    fn check(&mut self, plan: &Plan) -> Checkup {
+        let findings = check::examine(plan);
+        self.probes = findings.probes;
+        self.baseline = findings.baseline;
+        findings.checkup
+    }
+
+    fn sweep(&mut self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
+        let swept = sweep::sweep(|marker| marker.split('/').next().is_some_and(owner_is_gone));
+        if let Some(process) = swept.left.first() {
+            return Err(format!("process {} of a killed run ({}) could not be ended", process.pid, process.title()).into());
+        }
+        for entry in fs::read_dir(RINGS)?.filter_map(Result::ok) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let owner = name.strip_prefix(RING_PREFIX).and_then(|rest| rest.split('@').next());
+            if owner.is_some_and(owner_is_gone) {
+                // Another sweep may have been faster; what stays is found again at the next start.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let recovery = self.journal.recover()?;
+        match recovery.failed.into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(recovery.reverted),
+        }
+    }
+
+    fn run(&mut self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>> {
+        trial::run(self, plan, order, emit)
+    }
+
+    fn compare(&mut self, files: &[FileProof]) -> Vec<FileProof> {
+        files.iter().map(|file| self.baseline.compare(file)).collect()
+    }
+
+    fn interrupted(&self) -> bool {
+        self.canceller.is_cancelled()
+    }
+}

@@ -1,0 +1,48 @@
+//! Everything that can be known before the first launch. Nothing is changed and nothing of the program runs.
+
+mod edits;
+mod fingerprint;
+mod probes;
+mod program;
+
+pub(super) use edits::spec;
+
+use bystander_lab::place::Checkup;
+use bystander_lab::plan::Plan;
+use bystander_model::diagnostic::Diagnostic;
+use bystander_probe::CheckedProbe;
+
+use crate::proof::Baseline;
+
+/// A checkup, and what the place keeps of it for the trials.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) checkup: Checkup,
+    /// Probes whose places were found.
+    pub(super) probes: Vec<CheckedProbe>,
+    /// How the instrumented files stand.
+    pub(super) baseline: Baseline,
+}
+
+/// Looks at a plan on this machine.
+#[must_use]
+pub fn check(plan: &Plan) -> Checkup {
+    examine(plan).checkup
+}
+
+pub(super) fn examine(plan: &Plan) -> Findings {
+    let mut findings = Findings::default();
+    let python = program::check(plan, &mut findings.checkup.problems);
+    edits::check(plan, python.as_deref(), &mut findings);
+    probes::check(plan, python.as_deref(), &mut findings);
+    fingerprint::take(plan, &mut findings.checkup.fingerprint);
+    findings
+}
+
+/// Where a key of an instrument stands in the experiment file.
+fn place(diagnostic: Diagnostic, plan: &Plan, spans: &indexmap::IndexMap<String, std::ops::Range<usize>>, key: &str) -> Diagnostic {
+    match spans.get(key).or_else(|| spans.get("name")) {
+        Some(span) => diagnostic.at(&plan.file, span.clone()),
+        None => diagnostic,
+    }
+}

@@ -1,0 +1,128 @@
+//! Probes: each place is found by the program's own interpreter, and each capture is one that runs no code of the program.
+
+use std::ops::Range;
+use std::path::Path;
+
+use bystander_lab::place::Refusal;
+use bystander_lab::plan::{Plan, Probe};
+use bystander_model::diagnostic::Diagnostic;
+use bystander_probe::{CheckedProbe, Field, Interpreter, PlaceError, ProbeProblem, ProbeSpec};
+
+use super::{Findings, place};
+use crate::environment;
+
+/// Checks every probe of the plan.
+pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings) {
+    if plan.probes.is_empty() {
+        return;
+    }
+    let Some(python) = python else {
+        for probe in &plan.probes {
+            let why = "the program is not run by a Python that could be found";
+            let problem = Diagnostic::error("probe.not_python", format!("probe `{}` cannot be put in: {why}", probe.name));
+            refuse(
+                findings,
+                probe,
+                why.to_owned(),
+                place(problem, plan, &probe.spans, "at").help("probes look inside Python programs; an edit works on any text file"),
+            );
+        }
+        return;
+    };
+    let mut wanted = Vec::new();
+    for probe in &plan.probes {
+        match spec(probe) {
+            Ok(spec) => wanted.push((probe, spec)),
+            Err(error) => {
+                let why = format!("failed to {error}");
+                let problem = Diagnostic::error("probe.place", format!("probe `{}`: {why}", probe.name))
+                    .help("write `module:function`, or `path/to/file.py:LINE`");
+                refuse(findings, probe, why, at_offset(place(problem, plan, &probe.spans, "at"), error.offset()));
+            }
+        }
+    }
+    ask(plan, python, &wanted, findings);
+}
+
+/// A probe as the interpreter is asked for it.
+fn spec(probe: &Probe) -> Result<ProbeSpec, PlaceError> {
+    let at = probe.at.parse()?;
+    Ok(ProbeSpec {
+        after: probe.after.clone(),
+        capture: probe.capture.clone(),
+        unsafe_capture: probe.allow_unsafe,
+        limit: probe.limit,
+        rank: probe.rank.clone(),
+        ..ProbeSpec::new(probe.name.as_str(), at)
+    })
+}
+
+fn ask(plan: &Plan, python: &Path, wanted: &[(&Probe, ProbeSpec)], findings: &mut Findings) {
+    let env = environment::of_trial(plan, &plan.baseline, &[], "check").into_iter().collect();
+    let command = environment::command(plan, &plan.baseline, &[]);
+    let interpreter = Interpreter::of_command(&command, &plan.program.cwd, env).unwrap_or_else(|_| {
+        let env = environment::of_trial(plan, &plan.baseline, &[], "check").into_iter().collect();
+        Interpreter::new(python, &plan.program.cwd, env)
+    });
+    let specs: Vec<ProbeSpec> = wanted.iter().map(|(_, spec)| spec.clone()).collect();
+    let checked = match bystander_probe::check(&interpreter, &specs) {
+        Ok(checked) => checked,
+        Err(error) => {
+            let problem = Diagnostic::error("probe.python", format!("the places of probes could not be checked: failed to {error}"));
+            findings.checkup.problems.push(problem.help("probes need the program's own Python, 3.8 or newer"));
+            return;
+        }
+    };
+    for ((probe, _), found) in wanted.iter().zip(checked.probes) {
+        match found {
+            Ok(checked) => {
+                note(plan, &checked, findings);
+                findings.probes.push(checked);
+            }
+            Err(problem) => refuse(findings, probe, problem.to_string(), diagnostic(plan, probe, &problem)),
+        }
+    }
+}
+
+fn note(plan: &Plan, checked: &CheckedProbe, findings: &mut Findings) {
+    let file = checked.path.strip_prefix(plan.folder()).unwrap_or(&checked.path).display();
+    let unsafe_capture = if checked.unsafe_capture { ", may run code of the program (unsafe = true)" } else { "" };
+    findings.checkup.placed.insert(checked.name.clone(), format!("{file}: {} in {}{unsafe_capture}", checked.chosen, checked.scope));
+    findings.checkup.fingerprint.insert(format!("{file}"), checked.sha256.clone());
+    if let Ok(proof) = findings.baseline.take(&checked.path)
+        && !findings.checkup.files.iter().any(|known| known.file == proof.file)
+    {
+        findings.checkup.files.push(proof);
+    }
+}
+
+fn diagnostic(plan: &Plan, probe: &Probe, problem: &ProbeProblem) -> Diagnostic {
+    let key = match problem.field {
+        Field::At => "at".to_owned(),
+        Field::After => "after".to_owned(),
+        Field::Capture(index) => format!("capture.{index}"),
+        Field::Rank => "rank".to_owned(),
+    };
+    let mut diagnostic = Diagnostic::error("probe.refused", format!("probe `{}`: {problem}", probe.name));
+    diagnostic.notes = problem.notes();
+    let diagnostic = place(diagnostic, plan, &probe.spans, &key);
+    match problem.offset {
+        Some(offset) => at_offset(diagnostic, offset),
+        None => diagnostic,
+    }
+}
+
+/// Narrows a span of a quoted text to one byte of it.
+fn at_offset(mut diagnostic: Diagnostic, offset: usize) -> Diagnostic {
+    // One byte for the quote; a text with escapes has no such simple place, and keeps its whole span where the byte lies outside.
+    let narrowed = |span: &Range<usize>| {
+        let start = span.start + 1 + offset;
+        (start < span.end).then_some(start..start + 1)
+    };
+    diagnostic.span = diagnostic.span.map(|span| narrowed(&span).unwrap_or(span));
+    diagnostic
+}
+
+fn refuse(findings: &mut Findings, probe: &Probe, why: String, problem: Diagnostic) {
+    findings.checkup.refused.insert(probe.name.clone(), Refusal { why, problems: vec![problem] });
+}

@@ -1,0 +1,98 @@
+//! The program and its workload: found, runnable, not handed over to a daemon; ports free; the working directory there.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use bystander_lab::plan::{Plan, Template};
+use bystander_model::diagnostic::Diagnostic;
+use bystander_supervise::resolve::{ResolveError, resolve};
+use bystander_supervise::{handover, listener, port};
+
+use crate::{environment, machine};
+
+/// Stands for the port in checks that do not depend on it.
+const ANY_PORT: &str = "65535";
+
+/// Checks the program of every cell; gives the Python interpreter it runs under, where it is a Python program.
+pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathBuf> {
+    if !plan.program.cwd.is_dir() {
+        problems.push(
+            Diagnostic::error("program.cwd", format!("the working directory {} is not there", plan.program.cwd.display()))
+                .help("mend `cwd` in [program]"),
+        );
+        return None;
+    }
+    let mut python = None;
+    let mut seen = Vec::new();
+    for cell in &plan.cells {
+        let env = environment::of_trial(plan, cell, &[("port", ANY_PORT)], "check");
+        let command = environment::command(plan, cell, &[("port", ANY_PORT)]);
+        let key = (command.first().cloned(), env.get(OsStr::new("PATH")).cloned());
+        if !seen.contains(&key) {
+            seen.push(key);
+            let program = runnable("program", &command, &env, &plan.program.cwd, problems);
+            python = python.or_else(|| machine::interpreter_of(&program?, &env));
+        }
+    }
+    let baseline = environment::of_trial(plan, &plan.baseline, &[("port", ANY_PORT)], "check");
+    if let Some(workload) = &plan.workload {
+        let command: Vec<String> = workload.command.iter().map(|word| word.fill(&[("port", ANY_PORT)])).collect();
+        runnable("workload", &command, &baseline, &plan.program.cwd, problems);
+    }
+    fixed_ports(plan, problems);
+    python
+}
+
+fn runnable(
+    what: &str,
+    command: &[String],
+    env: &BTreeMap<OsString, OsString>,
+    cwd: &Path,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<PathBuf> {
+    let name = command.first()?;
+    let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+    if let Some(reason) = handover::handover(&words) {
+        let message = format!("the command of [{what}] hands its work to something outside its own processes: {reason}");
+        problems.push(
+            Diagnostic::error(format!("{what}.handover"), message)
+                .help("name the command that runs inside: only its own process tree can be watched and ended"),
+        );
+        return None;
+    }
+    match resolve(OsStr::new(name), env.get(OsStr::new("PATH")).map(OsString::as_os_str), cwd) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            let help = match &error {
+                ResolveError::NotFound { .. } => "mend the first word of `command`, or PATH",
+                _ => "it must be a program that this user may run",
+            };
+            problems.push(Diagnostic::error(format!("{what}.command"), format!("`{name}` cannot be run: {error}")).help(help));
+            None
+        }
+    }
+}
+
+/// Ports that the file fixes must be free: the program would not get them.
+fn fixed_ports(plan: &Plan, problems: &mut Vec<Diagnostic>) {
+    let Some(ready) = &plan.program.ready else { return };
+    let named = [ready.http.as_ref().and_then(fixed_port), ready.port.as_ref().and_then(|port| port.0.trim().parse().ok())];
+    for number in named.into_iter().flatten() {
+        if !port::port_free(number) {
+            let holder =
+                listener::listener_of(number).map_or_else(|| "a process of another user".to_owned(), |holder| crate::local::told(&holder));
+            let message = format!("port {number} is held by {holder}");
+            problems.push(
+                Diagnostic::error("port.held", message)
+                    .help("end that process, or write `{port}` in [program] so that each trial gets a free port of its own"),
+            );
+        }
+    }
+}
+
+fn fixed_port(url: &Template) -> Option<u16> {
+    let rest = url.0.strip_prefix("http://")?;
+    let authority = rest.split('/').next()?;
+    authority.rsplit_once(':')?.1.parse().ok()
+}

@@ -1,0 +1,144 @@
+//! The instruments of one trial: edits on disk and probes in an overlay, put in before the launch and taken out whatever happens.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use bystander_edit::{Journal, prepare_stack};
+use bystander_lab::cause::Refusal;
+use bystander_lab::place::Emit;
+use bystander_lab::plan::Plan;
+use bystander_model::cell::Cell;
+use bystander_model::edit::AppliedEdit;
+use bystander_model::event::EventBody;
+use bystander_model::hit::{Hit, Receipt};
+use bystander_probe::{CheckedProbe, Drain, DrainError, Overlay};
+
+use super::check::spec;
+
+/// Edits that are on disk for a trial. They are undone by [`Edits::undo`], and by the journal's recovery if that never runs.
+#[derive(Debug, Default)]
+pub(super) struct Edits {
+    pub(super) applied: Vec<AppliedEdit>,
+    pub(super) refusals: Vec<Refusal>,
+}
+
+impl Edits {
+    /// Puts the edits of a cell on disk. An edit that cannot be made is a refusal, and none of the cell's edits stays.
+    pub(super) fn apply(
+        journal: &Journal,
+        plan: &Plan,
+        cell: &Cell,
+        owner: &str,
+        emit: &mut Emit<'_>,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let mut edits = Self::default();
+        let wanted: Vec<_> = plan.edits_of(cell).map(spec).collect();
+        if wanted.is_empty() {
+            return Ok(edits);
+        }
+        let prepared = match prepare_stack(&wanted) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                edits.refusals.push(Refusal { instrument: cell.instrument.clone(), reason: error.to_string() });
+                return Ok(edits);
+            }
+        };
+        for edit in &prepared {
+            match journal.apply(edit, owner) {
+                Ok(applied) => {
+                    edits.applied.push(applied.clone());
+                    if let Err(refused) = emit(EventBody::Edited(applied)) {
+                        edits.undo(journal, &mut |_| Ok(()))?;
+                        return Err(refused.into());
+                    }
+                }
+                Err(error) => {
+                    edits.undo(journal, emit)?;
+                    edits.refusals.push(Refusal { instrument: edit.name.clone(), reason: error.to_string() });
+                    return Ok(edits);
+                }
+            }
+        }
+        Ok(edits)
+    }
+
+    /// Undoes them, the last one first; every one is tried, and the first error is told.
+    pub(super) fn undo(&mut self, journal: &Journal, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let mut first_error: Option<Box<dyn Error + Send + Sync>> = None;
+        for edit in self.applied.iter().rev() {
+            match journal.revert(&edit.id) {
+                Ok(undone) => {
+                    if let Err(refused) = emit(EventBody::Undone(undone)) {
+                        first_error.get_or_insert(refused.into());
+                    }
+                }
+                Err(error) => {
+                    first_error.get_or_insert(error.into());
+                }
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    }
+}
+
+/// The probes of one trial: a private overlay and the rings that the processes write to.
+#[derive(Debug)]
+pub(super) struct Probes {
+    names: Vec<String>,
+    overlay: Overlay,
+    drain: Drain,
+    rings: PathBuf,
+}
+
+impl Probes {
+    /// Lays the overlay beside the trial's output; `None` where the cell has no probe.
+    pub(super) fn lay(
+        checked: &[CheckedProbe],
+        plan: &Plan,
+        cell: &Cell,
+        folder: &Path,
+        rings: &Path,
+    ) -> Result<Option<Self>, Box<dyn Error + Send + Sync>> {
+        let wanted: Vec<CheckedProbe> =
+            plan.probes_of(cell).filter_map(|probe| checked.iter().find(|known| known.name == probe.name).cloned()).collect();
+        if wanted.is_empty() {
+            return Ok(None);
+        }
+        let overlay = Overlay::materialise(&folder.join("overlay"), &wanted, rings)?;
+        Ok(Some(Self {
+            names: wanted.iter().map(|probe| probe.name.clone()).collect(),
+            overlay,
+            drain: Drain::new(rings, &wanted),
+            rings: rings.to_owned(),
+        }))
+    }
+
+    pub(super) fn overlay(&self) -> &Overlay {
+        &self.overlay
+    }
+
+    /// The folder that goes away with the trial.
+    pub(super) fn rings(&self) -> &Path {
+        &self.rings
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    /// The processes that loaded the overlay.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.drain.pids()
+    }
+
+    /// What came since the last look.
+    pub(super) fn poll(&mut self) -> Result<Vec<Hit>, DrainError> {
+        self.drain.poll()
+    }
+
+    /// What is left, and each process's account.
+    pub(super) fn finish(self) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
+        self.drain.finish()
+    }
+}

@@ -1,0 +1,252 @@
+//! One trial from the first edit to the last undo. Whatever happens in between, edits are undone, the tree is gone, and the rings are removed.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use bystander_lab::cause::{self, CauseReader, TrialFacts};
+use bystander_lab::place::{Emit, TrialOrder};
+use bystander_lab::plan::Plan;
+use bystander_model::event::{EventBody, TrialEnd};
+use bystander_model::evidence::Stream;
+use bystander_model::provenance::Provenance;
+use bystander_supervise::command::{Command, KeeperProgram};
+use bystander_supervise::memory_limit::MemoryCounters;
+use bystander_supervise::output::OutputPaths;
+use bystander_supervise::ready::ReadySpec;
+use bystander_supervise::resolve::resolve;
+use bystander_supervise::trial::{StartError, Trial, TrialSpec};
+use bystander_supervise::{listener, port};
+use indexmap::IndexMap;
+
+use super::instruments::{Edits, Probes};
+use super::watch::{Seen, Watch};
+use super::{LocalPlace, outputs};
+use crate::{environment, machine, metrics, proof, secrets};
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+/// Runs one trial.
+pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Failed> {
+    let mut edits = Edits::apply(&place.journal, plan, &order.slot.cell, &place.marker(order), emit)?;
+    let watched = if edits.refusals.is_empty() { launch(place, plan, order, &edits, emit).map(Some) } else { Ok(None) };
+    // Undone before anything else is looked at: also when the trial or the record failed.
+    let undone = edits.undo(&place.journal, emit);
+    let seen = watched?;
+    undone?;
+    let seen = seen.unwrap_or_else(|| Seen::of_refused(plan, order, edits.refusals.clone()));
+    Ok(conclude(plan, seen, &edits))
+}
+
+/// Everything between the edits and their undo.
+fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, emit: &mut Emit<'_>) -> Result<Seen, Failed> {
+    let folder = place.state.create_trial_dir(&order.run, order.trial)?;
+    let rings = place.rings(order);
+    let probes = Probes::lay(&place.probes, plan, &order.slot.cell, &folder, &rings)?;
+    let port = if uses_port(plan) { Some(port::pick_free_port()?) } else { None };
+    let fill = Fill::new(plan, port, &folder);
+    let command = command(place, plan, order, &fill.pairs(), probes.as_ref());
+    let hidden = hidden(&command);
+    let provenance = provenance(place, plan, &command, edits, &fill);
+    let memory = MemoryCounters::now();
+    let output = OutputPaths { stdout: folder.join(Stream::Stdout.name()), stderr: folder.join(Stream::Stderr.name()) };
+    let spec = TrialSpec {
+        command: command.clone(),
+        keeper: KeeperProgram::this_executable(),
+        output: output.clone(),
+        ready: ready(plan, &fill.pairs()),
+        canceller: place.canceller.clone(),
+    };
+    let readers = (place.readers)();
+    let mut seen = match Trial::start(spec) {
+        Ok(trial) => {
+            emit(EventBody::Launched { provenance: Box::new(provenance), pid: trial.pid() })?;
+            let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, hidden.clone());
+            watch.follow(trial, &fill.pairs(), emit)?
+        }
+        Err(error) => not_started(plan, order, &error, readers)?,
+    };
+    for (stream, path, summary) in seen.outputs(&output) {
+        outputs::keep(&place.state, stream, &path, summary, &hidden, emit)?;
+    }
+    seen.facts.memory = memory.risen().into_iter().next().map(|kill| cause::MemoryEvents {
+        oom_kills: kill.after.saturating_sub(kill.before),
+        limit_bytes: kill.limit_bytes,
+        source: kill.file.display().to_string(),
+    });
+    if let Some(number) = port.filter(|_| seen.facts.ready.is_none()) {
+        seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
+    }
+    Ok(seen)
+}
+
+/// Who holds a port after the trial is gone: not one of its own.
+fn holder(port: u16) -> Option<cause::PortHolder> {
+    let holder = listener::listener_of(port)?;
+    Some(cause::PortHolder { port, pid: holder.pid, command: holder.command, of_this_trial: false })
+}
+
+fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec<Box<dyn CauseReader>>) -> Result<Seen, Failed> {
+    let mut seen = Seen::empty(plan, order, readers);
+    let text = with_causes(error);
+    match error {
+        StartError::Keeper { .. } => seen.facts.harness_error = Some(format!("failed to {text}")),
+        StartError::Output(_) => return Err(format!("failed to {text}").into()),
+        _ => seen.facts.spawn_error = Some(format!("failed to {text}")),
+    }
+    Ok(seen)
+}
+
+/// An error with what it was caused by, outermost first.
+fn with_causes(error: &StartError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+/// What stands for the placeholders in one trial.
+struct Fill {
+    values: Vec<(&'static str, String)>,
+}
+
+impl Fill {
+    fn new(plan: &Plan, port: Option<u16>, folder: &std::path::Path) -> Self {
+        let python = environment::of_trial(plan, &plan.baseline, &[], "").get(&OsString::from("PATH")).and_then(|path| {
+            let name = std::ffi::OsStr::new("python3");
+            resolve(name, Some(path.as_os_str()), &plan.program.cwd).ok()
+        });
+        let mut values = vec![("trial", folder.display().to_string())];
+        values.extend(port.map(|port| ("port", port.to_string())));
+        values.extend(python.map(|python| ("python", python.display().to_string())));
+        Self { values }
+    }
+
+    fn pairs(&self) -> Vec<(&str, &str)> {
+        self.values.iter().map(|(name, value)| (*name, value.as_str())).collect()
+    }
+}
+
+fn uses_port(plan: &Plan) -> bool {
+    let program = &plan.program;
+    let levels = plan.factors.values().flat_map(IndexMap::values);
+    let ready = program.ready.iter().flat_map(|ready| [&ready.http, &ready.port]).flatten();
+    let workload = plan.workload.iter().flat_map(|workload| &workload.command);
+    let texts = program.command.iter().chain(program.env.values()).chain(ready).chain(workload);
+    texts.chain(levels.flat_map(|level| level.args.iter().chain(level.env.values()))).any(|text| text.mentions("port"))
+}
+
+fn command(place: &LocalPlace, plan: &Plan, order: &TrialOrder, fill: &[(&str, &str)], probes: Option<&Probes>) -> Command {
+    let cell = &order.slot.cell;
+    let marker = place.marker(order);
+    let mut env = environment::of_trial(plan, cell, fill, &marker);
+    if let Some(probes) = probes {
+        let python_path = env.get(std::ffi::OsStr::new("PYTHONPATH")).cloned();
+        env.extend(probes.overlay().env(python_path.as_deref()));
+    }
+    Command {
+        argv: environment::command(plan, cell, fill).into_iter().map(OsString::from).collect(),
+        env,
+        cwd: plan.program.cwd.clone(),
+        marker,
+        remove_on_exit: probes.map(|probes| probes.rings().to_owned()).into_iter().collect(),
+    }
+}
+
+fn words(command: &Command) -> Vec<String> {
+    command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+fn hidden(command: &Command) -> Vec<String> {
+    let env: Vec<(String, String)> =
+        command.env.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())).collect();
+    secrets::values(&words(command), env.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+}
+
+fn ready(plan: &Plan, fill: &[(&str, &str)]) -> Option<ReadySpec> {
+    let ready = plan.program.ready.as_ref()?;
+    Some(ReadySpec {
+        // Patterns and ports were checked with the plan.
+        log: ready.log.as_ref().and_then(|pattern| regex::bytes::Regex::new(pattern).ok()),
+        http: ready.http.as_ref().map(|url| url.fill(fill)),
+        port: ready.port.as_ref().and_then(|port| port.fill(fill).trim().parse().ok()),
+    })
+}
+
+fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits, fill: &Fill) -> Provenance {
+    let text = |value: &OsString| value.to_string_lossy().into_owned();
+    let env = command.env.iter().map(|(name, value)| (text(name), place.masker.variable(&text(name), &text(value)))).collect();
+    let instrumented = edits.applied.iter().map(|edit| edit.file.clone()).chain(plan.edits.iter().map(|edit| edit.file.clone()));
+    let probed = place.probes.iter().map(|probe| probe.path.clone());
+    let files: IndexMap<PathBuf, String> = instrumented
+        .chain(probed)
+        .filter_map(|file| file.canonicalize().ok())
+        .filter_map(|file| Some((file.clone(), proof::sha256(&file).ok()?)))
+        .collect();
+    let program = command
+        .argv
+        .first()
+        .and_then(|name| resolve(name, command.env.get(&OsString::from("PATH")).map(OsString::as_os_str), &command.cwd).ok());
+    Provenance {
+        command: place.masker.command(&words(command)),
+        placeholders: fill.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        cwd: command.cwd.clone(),
+        env,
+        git: machine::git(&command.cwd),
+        files,
+        python: program.and_then(|program| place.python_of(&program, command)),
+        kernel: machine::kernel(),
+        gpus: machine::gpus(),
+        effective_config: None,
+    }
+}
+
+/// From what was seen to the end of the trial.
+fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
+    let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, started, .. } = seen;
+    facts.edits.clone_from(&edits.applied);
+    let ready_s = facts.ready.as_ref().zip(started).map(|(ready, started)| ready.at.seconds_since(started));
+    let readers: Vec<&dyn CauseReader> = readers.iter().map(|reader| &**reader).collect();
+    let verdict = cause::classify(&facts, &readers);
+    let (mut values, metric_evidence) = metrics.finish();
+    metrics::add_times(plan, &mut values, ready_s, wall_s);
+    TrialEnd {
+        outcome: verdict.outcome,
+        cause: verdict.cause,
+        evidence: verdict.evidence,
+        exit: facts.exit,
+        signal: facts.signal,
+        ready_s,
+        wall_s,
+        metrics: values,
+        metric_evidence,
+        budget: verdict.budget,
+        peak_rss_bytes,
+    }
+}
+
+impl Seen {
+    /// A trial that was never launched: its instruments could not go in.
+    fn of_refused(plan: &Plan, order: &TrialOrder, refusals: Vec<cause::Refusal>) -> Self {
+        let mut seen = Self::empty(plan, order, Vec::new());
+        seen.facts.refusals = refusals;
+        seen
+    }
+
+    fn empty(plan: &Plan, order: &TrialOrder, readers: Vec<Box<dyn CauseReader>>) -> Self {
+        let facts = TrialFacts::new(order.trial, cause::Scanner::new().finish(), cause::Place::here(plan.program.cwd.clone()));
+        Self {
+            facts,
+            readers,
+            metrics: metrics::Reader::new(plan, order.trial),
+            wall_s: 0.0,
+            peak_rss_bytes: None,
+            started: None,
+            streams: None,
+            workload: None,
+        }
+    }
+}

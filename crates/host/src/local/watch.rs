@@ -1,0 +1,350 @@
+//! Watching a running trial: lines, readiness, workload, limits, until nothing of it is left.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bystander_lab::cause::{self, CauseReader, Scanner, StopWhy, Stopped, TrialFacts};
+use bystander_lab::place::{Emit, TrialOrder};
+use bystander_lab::plan::Plan;
+use bystander_model::event::EventBody;
+use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
+use bystander_model::hit::{Receipt, ReceiptState};
+use bystander_model::ids::{TimeNs, TrialId};
+use bystander_model::reading::LogLine;
+use bystander_supervise::command::Command;
+use bystander_supervise::output::{Line, OutputError, OutputPaths, StreamSummary};
+use bystander_supervise::ready::Readiness;
+use bystander_supervise::trial::Trial;
+use bystander_supervise::trial::event::{Finished, TrialEvent};
+use bystander_supervise::{Canceller, ProcessInfo};
+
+use super::instruments::Probes;
+use super::told;
+use super::workload::{Done, Running};
+use crate::{machine, metrics, secrets};
+
+/// How long one wait for the program lasts before the other things are looked at.
+const TURN: Duration = Duration::from_millis(25);
+/// How long one wait for the workload lasts before the program is looked at again.
+const WORKLOAD_TURN: Duration = Duration::from_millis(10);
+
+/// What was seen of a trial.
+pub(super) struct Seen {
+    pub(super) facts: TrialFacts,
+    pub(super) readers: Vec<Box<dyn CauseReader>>,
+    pub(super) metrics: metrics::Reader,
+    pub(super) wall_s: f64,
+    pub(super) peak_rss_bytes: Option<u64>,
+    pub(super) started: Option<TimeNs>,
+    pub(super) streams: Option<[StreamSummary; 2]>,
+    pub(super) workload: Option<(PathBuf, StreamSummary)>,
+}
+
+impl Seen {
+    /// The kept output files.
+    pub(super) fn outputs(&self, paths: &OutputPaths) -> Vec<(Stream, PathBuf, StreamSummary)> {
+        let own = self
+            .streams
+            .into_iter()
+            .flat_map(|[out, err]| [(Stream::Stdout, paths.stdout.clone(), out), (Stream::Stderr, paths.stderr.clone(), err)]);
+        own.chain(self.workload.iter().map(|(path, summary)| (Stream::Workload, path.clone(), *summary))).collect()
+    }
+}
+
+/// A trial that is being watched.
+pub(super) struct Watch<'a> {
+    plan: &'a Plan,
+    trial: TrialId,
+    command: &'a Command,
+    folder: &'a Path,
+    canceller: &'a Canceller,
+    scanner: Scanner,
+    facts: TrialFacts,
+    readers: Vec<Box<dyn CauseReader>>,
+    metrics: metrics::Reader,
+    probes: Option<Probes>,
+    hidden: Vec<String>,
+    workload: Option<Running>,
+    done: Option<Done>,
+    exited: bool,
+    gone: bool,
+    broken: Option<OutputError>,
+}
+
+impl<'a> Watch<'a> {
+    #[expect(clippy::too_many_arguments, reason = "what a trial consists of meets here and nowhere else")]
+    pub(super) fn new(
+        plan: &'a Plan,
+        order: &TrialOrder,
+        command: &'a Command,
+        folder: &'a Path,
+        canceller: &'a Canceller,
+        readers: Vec<Box<dyn CauseReader>>,
+        probes: Option<Probes>,
+        hidden: Vec<String>,
+    ) -> Self {
+        let mut facts = TrialFacts::new(order.trial, Scanner::new().finish(), cause::Place::here(command.cwd.clone()));
+        facts.expects_ready = plan.program.ready.is_some();
+        facts.expects_workload = plan.workload.is_some();
+        Self {
+            plan,
+            trial: order.trial,
+            command,
+            folder,
+            canceller,
+            scanner: Scanner::new(),
+            facts,
+            readers,
+            metrics: metrics::Reader::new(plan, order.trial),
+            probes,
+            hidden,
+            workload: None,
+            done: None,
+            exited: false,
+            gone: false,
+            broken: None,
+        }
+    }
+
+    /// Follows the trial to its end.
+    pub(super) fn follow(
+        mut self,
+        mut trial: Trial,
+        fill: &[(&str, &str)],
+        emit: &mut Emit<'_>,
+    ) -> Result<Seen, Box<dyn Error + Send + Sync>> {
+        let deadline = Instant::now() + self.plan.program.timeout;
+        let why = loop {
+            if let Some(why) = self.turn(&mut trial, fill, deadline, emit)? {
+                break why;
+            }
+        };
+        self.stop(&mut trial, why);
+        let finished = trial.finish(self.plan.program.grace, |event| self.take(event));
+        let ended = trial.now_ns();
+        let started = trial.started_ns();
+        let counted = self.collect_probes(&finished, emit);
+        trial.close();
+        counted?;
+        if let Some(error) = self.broken {
+            // The record of this trial is not whole, and the next one's would not be either.
+            return Err(error.into());
+        }
+        Ok(self.seen(&finished, started, ended))
+    }
+
+    /// One turn; an answer where the trial is to be ended.
+    fn turn(
+        &mut self,
+        trial: &mut Trial,
+        fill: &[(&str, &str)],
+        deadline: Instant,
+        emit: &mut Emit<'_>,
+    ) -> Result<Option<StopWhy>, Box<dyn Error + Send + Sync>> {
+        let wait = if self.workload.is_some() { Duration::ZERO } else { TURN.min(deadline.saturating_duration_since(Instant::now())) };
+        let mut waited = false;
+        while let Some(event) = trial.next(if waited { Duration::ZERO } else { wait }) {
+            waited = true;
+            if let TrialEvent::Ready(readiness) = &event {
+                self.ready(trial, readiness, fill, emit)?;
+            }
+            self.take(event);
+            if self.gone || Instant::now() >= deadline || self.canceller.is_cancelled() {
+                break;
+            }
+        }
+        self.read_hits(emit)?;
+        if self.canceller.is_cancelled() {
+            return Ok(Some(StopWhy::Interrupted));
+        }
+        if let Some(workload) = &mut self.workload
+            && (workload.wait(WORKLOAD_TURN, &mut self.metrics) || self.exited)
+        {
+            self.end_workload();
+            return Ok(Some(StopWhy::Done));
+        }
+        if self.gone
+            || self.broken.is_some()
+            || (self.exited && self.plan.program.ready.is_none())
+            || (self.facts.ready.is_some() && self.plan.workload.is_none())
+        {
+            return Ok(Some(StopWhy::Done));
+        }
+        if self.exited {
+            return Ok(Some(StopWhy::Done));
+        }
+        Ok((Instant::now() >= deadline).then_some(StopWhy::TimeLimit { limit_s: self.plan.program.timeout.as_secs_f64() }))
+    }
+
+    fn ready(
+        &mut self,
+        trial: &Trial,
+        readiness: &Readiness,
+        fill: &[(&str, &str)],
+        emit: &mut Emit<'_>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let evidence = self.evidence_of(readiness);
+        let after_s = readiness.time_ns.seconds_since(trial.started_ns());
+        emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
+        self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
+        if let Some(workload) = &self.plan.workload {
+            self.workload = Some(Running::start(workload, self.command, fill, self.folder, self.canceller)?);
+        }
+        Ok(())
+    }
+
+    fn evidence_of(&self, readiness: &Readiness) -> Vec<Evidence> {
+        let log = readiness
+            .log
+            .as_ref()
+            .map(|line| Evidence::log(self.trial, line.stream, line.number, secrets::blot(&line.text(), &self.hidden).trim_end()));
+        let http = readiness.http.as_ref().map(|answer| Evidence {
+            trial: Some(self.trial),
+            kind: EvidenceKind::Http,
+            place: answer.url.clone(),
+            text: match &readiness.listener {
+                Some(holder) => format!("answered {} by {} of this trial", answer.status, told(holder)),
+                None => format!("answered {}", answer.status),
+            },
+        });
+        let port = readiness.listener.as_ref().filter(|_| readiness.http.is_none()).map(|holder| Evidence {
+            trial: Some(self.trial),
+            kind: EvidenceKind::Sample,
+            place: "/proc/net/tcp".to_owned(),
+            text: format!("{} of this trial listens", told(holder)),
+        });
+        log.into_iter().chain(http).chain(port).collect()
+    }
+
+    /// Takes one event of the program.
+    fn take(&mut self, event: TrialEvent) {
+        match event {
+            TrialEvent::Line(line) => self.line(&line),
+            TrialEvent::Exited(exit) => {
+                self.exited = true;
+                self.facts.exit = exit.status.code();
+                self.facts.signal = exit.status.signal();
+                self.facts.ended = Some(exit.time_ns);
+            }
+            TrialEvent::TreeEmpty(_) => self.gone = true,
+            TrialEvent::ForeignListener(holder) => {
+                self.facts.port_holder =
+                    Some(cause::PortHolder { port: holder.port, pid: holder.pid, command: holder.command, of_this_trial: false });
+            }
+            TrialEvent::OutputFailed(error) => {
+                self.broken.get_or_insert(error);
+            }
+            TrialEvent::KeeperLost(lost) => {
+                self.gone = true;
+                self.facts.harness_error = Some(format!("the keeper of the trial was killed; {} orphans were ended", lost.orphans));
+            }
+            TrialEvent::Ready(_) | TrialEvent::StreamEnded(_) | TrialEvent::Cancelled => {}
+        }
+    }
+
+    fn line(&mut self, line: &Line) {
+        let text = line.text();
+        let text = secrets::blot(&text, &self.hidden);
+        let read = LogLine { stream: line.stream, number: line.number, time: line.time_ns, text: &text };
+        self.scanner.line(&read);
+        for reader in &mut self.readers {
+            reader.line(&read);
+        }
+        self.metrics.line(line.stream, line.number, &text);
+    }
+
+    fn read_hits(&mut self, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let hits = self.probes.as_mut().map(Probes::poll).transpose()?.unwrap_or_default();
+        for hit in hits {
+            self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
+            emit(EventBody::Hit(hit))?;
+        }
+        Ok(())
+    }
+
+    /// The last hits and the receipts, after the last process is gone.
+    fn collect_probes(&mut self, finished: &Finished, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let Some(probes) = self.probes.take() else { return Ok(()) };
+        let covered = probes.pids();
+        let names = probes.names();
+        let (hits, mut receipts) = probes.finish()?;
+        receipts.extend(uncovered(finished, &covered, &names));
+        for hit in hits {
+            self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
+            emit(EventBody::Hit(hit))?;
+        }
+        for receipt in receipts {
+            emit(EventBody::Receipt(receipt))?;
+        }
+        Ok(())
+    }
+
+    fn end_workload(&mut self) {
+        if let Some(workload) = self.workload.take() {
+            let done = workload.finish(&mut self.metrics);
+            // Ended by us because the program died first: that is the program's end, and the workload's says nothing.
+            if !self.exited || done.end.exit.is_some() {
+                self.facts.workload = Some(done.end.clone());
+            }
+            self.done = Some(done);
+        }
+    }
+
+    /// Says why the program is ended now, and what was moving.
+    fn stop(&mut self, trial: &mut Trial, why: StopWhy) {
+        self.end_workload();
+        if matches!(why, StopWhy::TimeLimit { .. }) {
+            let span = self.plan.program.stall.min(self.plan.program.timeout);
+            let activity = trial.activity(span);
+            let moving = activity.output_bytes > 0 || activity.cpu > Duration::from_millis(100);
+            let text = format!(
+                "in the last {:.0} s it wrote {} bytes and used {:.1} s of processor time",
+                activity.span.as_secs_f64(),
+                activity.output_bytes,
+                activity.cpu.as_secs_f64()
+            );
+            self.facts.progress = Some(cause::Progress { moving, text });
+        }
+        // A program that had ended by itself was not ended by us, but an interrupted trial is interrupted all the same.
+        if !self.exited || why == StopWhy::Interrupted {
+            self.facts.stopped = Some(Stopped { at: trial.now_ns(), why });
+        }
+    }
+
+    fn seen(mut self, finished: &Finished, started: TimeNs, ended: TimeNs) -> Seen {
+        self.facts.scan = self.scanner.finish();
+        if finished.keeper_lost.is_none() && finished.tree.is_none() {
+            self.facts.harness_error.get_or_insert_with(|| "processes of the trial could not be ended: they hang in the kernel".to_owned());
+        }
+        let over = finished.tree.map_or(ended, |tree| tree.time_ns);
+        Seen {
+            facts: self.facts,
+            readers: self.readers,
+            metrics: self.metrics,
+            wall_s: over.seconds_since(started),
+            peak_rss_bytes: (finished.peak_rss_bytes > 0).then_some(finished.peak_rss_bytes),
+            started: Some(started),
+            streams: Some([finished.stdout, finished.stderr]),
+            workload: self.done.map(|done| (done.output, done.summary)),
+        }
+    }
+}
+
+/// Receipts for Python processes of the tree that never loaded the overlay. Only processes that a sample saw are known: a very short one may be missing.
+fn uncovered(finished: &Finished, covered: &[u32], probes: &[String]) -> Vec<Receipt> {
+    let python = |process: &&ProcessInfo| process.exe.as_deref().is_some_and(machine::is_python);
+    let missing = finished.processes.iter().filter(python).filter(|process| !covered.contains(&process.pid));
+    let receipt = |process: &ProcessInfo, probe: &String| Receipt {
+        pid: process.pid,
+        rank: None,
+        probe: probe.clone(),
+        state: ReceiptState::Uncovered,
+        hits: 0,
+        dropped: 0,
+        detail: Some(process.title()),
+        python: None,
+        adds_switch_point: false,
+    };
+    missing.flat_map(|process| probes.iter().map(move |probe| receipt(process, probe))).collect()
+}

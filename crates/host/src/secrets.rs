@@ -1,0 +1,253 @@
+//! Secrets stay out of the record: what looks secret by its name is replaced by a keyed hash before anything is stored.
+//!
+//! The key lies in the state directory, is made once, and is never exported; equal secrets have equal hashes within one state directory, so that
+//! two trials can still be told apart by them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+/// Values shorter than this are not looked for in texts: they would match by chance.
+const SHORTEST_SOUGHT: usize = 6;
+
+/// Masks values whose names look secret.
+#[derive(Debug, Clone)]
+pub struct Masker {
+    key: [u8; 32],
+}
+
+impl Masker {
+    /// Reads the key of a state directory, or makes it.
+    ///
+    /// # Errors
+    /// When the key file can be neither read nor written.
+    pub fn open(state: &Path) -> io::Result<Self> {
+        let path = state.join("mask.key");
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Self { key: Sha256::digest(&bytes).into() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut seed = [0_u8; 32];
+                io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut seed)?;
+                match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                    Ok(mut file) => {
+                        file.write_all(&seed)?;
+                        file.sync_all()?;
+                        Ok(Self { key: Sha256::digest(seed).into() })
+                    }
+                    // Another run made it in between.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(state),
+                    Err(error) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What stands for a secret: `<hidden:HASH>`, twelve hex digits of HMAC-SHA-256.
+    #[must_use]
+    pub fn mask(&self, value: &str) -> String {
+        let pad = |byte: u8| -> Vec<u8> {
+            let mut block = vec![byte; 64];
+            for (slot, key) in block.iter_mut().zip(self.key) {
+                *slot ^= key;
+            }
+            block
+        };
+        let inner = Sha256::new().chain_update(pad(0x36)).chain_update(value).finalize();
+        let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize();
+        format!("<hidden:{}>", crate::proof::hex(&outer[..6]))
+    }
+
+    /// A command line with the values of secret options masked: `--api-key VALUE`, `--api-key=VALUE`, `NAME=VALUE`.
+    #[must_use]
+    pub fn command(&self, words: &[String]) -> Vec<String> {
+        let mut hide_next = false;
+        words
+            .iter()
+            .map(|word| {
+                if std::mem::take(&mut hide_next) {
+                    return self.mask(word);
+                }
+                if let Some((name, value)) = word.split_once('=') {
+                    return if looks_secret(name) { format!("{name}={}", self.mask(value)) } else { word.clone() };
+                }
+                hide_next = word.starts_with('-') && looks_secret(word);
+                word.clone()
+            })
+            .collect()
+    }
+
+    /// A variable's value, masked where its name looks secret.
+    #[must_use]
+    pub fn variable(&self, name: &str, value: &str) -> String {
+        if looks_secret(name) { self.mask(value) } else { value.to_owned() }
+    }
+}
+
+/// The secret values of a command line and an environment, to be looked for in what the program prints.
+#[must_use]
+pub fn values<'a>(command: &'a [String], env: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let mut found: Vec<String> = env.filter(|(name, _)| looks_secret(name)).map(|(_, value)| value.to_owned()).collect();
+    for pair in command.windows(2) {
+        if pair[0].starts_with('-') && !pair[0].contains('=') && looks_secret(&pair[0]) {
+            found.push(pair[1].clone());
+        }
+    }
+    found.extend(
+        command.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| looks_secret(name)).map(|(_, value)| value.to_owned()),
+    );
+    // A path that is there, such as that of an agent's socket, is no secret, and blotting it would blind every traceback.
+    found.retain(|value| value.len() >= SHORTEST_SOUGHT && !(value.starts_with('/') && Path::new(value).exists()));
+    found.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    found.dedup();
+    found
+}
+
+/// A text with every secret value replaced by stars of the same length, so that offsets stay.
+#[must_use]
+pub fn blot<'a>(text: &'a str, secrets: &[String]) -> std::borrow::Cow<'a, str> {
+    if !secrets.iter().any(|secret| text.contains(secret.as_str())) {
+        return std::borrow::Cow::Borrowed(text);
+    }
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), &"*".repeat(secret.len()))).into()
+}
+
+/// Blots secrets out of a kept output file, in place; lines and offsets stay.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn blot_file(path: &Path, secrets: &[String]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt as _;
+    let Some(longest) = secrets.iter().map(String::len).max() else { return Ok(()) };
+    let file = fs::OpenOptions::new().read(true).write(true).open(path)?;
+    let mut window = vec![0_u8; (1 << 20) + longest];
+    let mut offset = 0;
+    loop {
+        let length = file.read_at(&mut window, offset)?;
+        if length == 0 {
+            return Ok(());
+        }
+        for secret in secrets {
+            for at in finds(&window[..length], secret.as_bytes()) {
+                window[at..at + secret.len()].fill(b'*');
+                file.write_all_at(&window[at..at + secret.len()], offset + at as u64)?;
+            }
+        }
+        // The next window overlaps this one, so that a secret on the border is seen whole.
+        let step = length.saturating_sub(longest).max(1);
+        offset += step as u64;
+        if length < window.len() {
+            return Ok(());
+        }
+    }
+}
+
+fn finds(text: &[u8], needle: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].windows(needle.len()).position(|window| window == needle) {
+        found.push(from + at);
+        from += at + needle.len();
+    }
+    found
+}
+
+/// Whether a name of a variable or an option looks secret. Names of the trade that merely contain such a word are not: `max_total_num_tokens`,
+/// `tokenizer`, `kv-cache-key`.
+#[must_use]
+pub fn looks_secret(name: &str) -> bool {
+    let folded: String =
+        name.trim_start_matches('-').chars().map(|c| if c == '-' || c == '.' { '_' } else { c.to_ascii_lowercase() }).collect();
+    let words: Vec<&str> = folded.split('_').filter(|word| !word.is_empty()).collect();
+    let has = |word: &str| words.contains(&word);
+    if matches!(folded.as_str(), "pwd" | "oldpwd") {
+        return false;
+    }
+    let joined = words.concat();
+    ["secret", "secrets", "password", "passwd", "passphrase", "pwd", "credential", "credentials", "authorization", "cookie", "apikey"]
+        .iter()
+        .any(|word| has(word))
+        || (has("token")
+            && !["per", "num", "max", "min", "kv", "pool", "to", "ids", "id", "length", "type", "count"].iter().any(|word| has(word)))
+        || (has("key")
+            && ["api", "access", "private", "secret", "auth", "account", "signing", "encryption", "ssh"].iter().any(|word| has(word)))
+        || has("auth") && words.len() > 1 && !has("backend")
+        || ["authtoken", "accesstoken", "privatekey", "accesskey", "secretkey"].iter().any(|word| joined.contains(word))
+        || folded == "pgpassword"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Masker, blot, blot_file, looks_secret, values};
+
+    #[test]
+    fn names_that_look_secret_are_told_from_names_of_the_trade() {
+        for name in [
+            "HF_TOKEN",
+            "--api-key",
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "db_password",
+            "SSH_PRIVATE_KEY",
+            "X_AUTH_TOKEN",
+            "PGPASSWORD",
+            "hf-token",
+        ] {
+            assert!(looks_secret(name), "{name}");
+        }
+        let trade = [
+            "PWD",
+            "OLDPWD",
+            "max_total_num_tokens",
+            "TOKENIZERS_PARALLELISM",
+            "--tokenizer-path",
+            "KEYBOARD",
+            "token_to_kv_pool",
+            "PATH",
+            "cache_key",
+            "--max-num-batched-tokens",
+            "time_per_token_ms",
+            "eos_token_id",
+        ];
+        for name in trade {
+            assert!(!looks_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn command_lines_hide_values_in_both_forms() {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let masker = Masker::open(dir.path()).expect("key");
+        let words: Vec<String> = ["serve", "--api-key", "hunter22", "--port", "80", "--hf-token=abcdefgh"].map(String::from).to_vec();
+        let masked = masker.command(&words);
+        assert!(!masked.join(" ").contains("hunter22") && !masked.join(" ").contains("abcdefgh"), "{masked:?}");
+        assert_eq!(masked[3..5], ["--port".to_owned(), "80".to_owned()]);
+        assert_eq!(Masker::open(dir.path()).expect("key").mask("x"), masker.mask("x"), "the key lasts");
+    }
+
+    fn dir_that_is_there() -> String {
+        std::env::temp_dir().display().to_string() + "/."
+    }
+
+    #[test]
+    fn secrets_are_blotted_out_of_texts_and_files() {
+        let command: Vec<String> = ["--api-key", "hunter22"].map(String::from).to_vec();
+        let secrets = values(&command, [("HF_TOKEN", "hf_abcdef"), ("HOME", "/root")].into_iter());
+        assert!(
+            values(&[], [("SSH_AUTH_SOCK", dir_that_is_there().as_str()), ("PWD", "/tmp/x-y-z")].into_iter()).is_empty(),
+            "paths are no secrets"
+        );
+        assert_eq!(blot("key=hunter22 token=hf_abcdef", &secrets), "key=******** token=*********");
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let path = dir.path().join("stdout");
+        let filler = "x".repeat((1 << 20) - 3);
+        std::fs::write(&path, format!("{filler}hunter22{filler}\nhf_abcdef\n")).expect("written");
+        blot_file(&path, &secrets).expect("blotted");
+        let text = std::fs::read_to_string(&path).expect("read");
+        assert!(!text.contains("hunter22") && !text.contains("hf_abcdef"));
+        assert_eq!(text.len(), filler.len() * 2 + 8 + 1 + 10);
+    }
+}
