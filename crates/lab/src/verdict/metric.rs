@@ -178,6 +178,7 @@ fn beside_other_levels(ledger: &Ledger, instrument: &str, answer: &mut Answer) {
         }
         if answer.verdict == Verdict::Inert && !effect.is_within(metric) {
             answer.verdict = if effect.is_shown(metric.scale) { Verdict::Perturbs } else { Verdict::NoEffectSeen };
+            answer.strength = Some(if effect.is_shown(metric.scale) { Strength::Shown } else { strength_of(effect.n()) });
             answer.text.push_str(&format!(" That holds on the baseline only; beside {without}: {}.", said(metric, &effect)));
         } else {
             answer.text.push_str(&format!(" Beside {without}: {}.", said(metric, &effect)));
