@@ -1,0 +1,29 @@
+//! One file per verb.
+
+mod doctor;
+mod patch;
+mod run;
+mod show;
+
+pub(crate) use doctor::Finding;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::output::Output;
+
+/// Carries out what was typed.
+pub(crate) fn run(args: Args) -> ExitCode {
+    let mut output = Output::new(args.json);
+    let state = args.state.as_deref();
+    let done = match args.command {
+        Command::Run(run) => run::run(&run, state, &mut output),
+        Command::Show(show) => show::run(&show, state, &mut output),
+        Command::Patch(patch) => patch::run(&patch, state, &mut output),
+        Command::Doctor => doctor::run(state, &mut output),
+    };
+    done.unwrap_or_else(|failure| {
+        output.failure(&failure);
+        failure.code()
+    })
+}

@@ -1,0 +1,126 @@
+//! `bystander doctor`: what works on this machine, and how to mend what does not.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use bystander_edit::default_registry_dir;
+use bystander_store::StateDir;
+use serde::Serialize;
+
+use crate::failure::{Failure, exit};
+use crate::output::Output;
+
+/// One thing that was tried.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Finding {
+    /// What was tried.
+    pub(crate) name: &'static str,
+    /// Whether it works.
+    pub(crate) works: bool,
+    /// Whether experiments can be run without it.
+    pub(crate) optional: bool,
+    /// What was found.
+    pub(crate) found: String,
+    /// How to mend it.
+    pub(crate) mend: Option<&'static str>,
+}
+
+/// Tries everything.
+pub(crate) fn run(named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
+    let findings = [processes(), python(), shared_memory(), state(named), registry(), git(), memory_counters(), gpu()];
+    output.findings(&findings);
+    let works = findings.iter().all(|finding| finding.works || finding.optional);
+    Ok(ExitCode::from(if works { exit::ANSWERED } else { exit::HARNESS }))
+}
+
+fn finding(name: &'static str, found: Result<String, String>, mend: &'static str) -> Finding {
+    let works = found.is_ok();
+    Finding { name, works, optional: false, found: found.unwrap_or_else(|error| error), mend: (!works).then_some(mend) }
+}
+
+fn optional(finding: Finding) -> Finding {
+    Finding { optional: true, ..finding }
+}
+
+/// `/proc` must show this process, its children and its sockets: supervision rests on it.
+fn processes() -> Finding {
+    let found = ["/proc/self/stat", "/proc/self/task", "/proc/net/tcp", "/proc/sys/kernel/random/boot_id"]
+        .into_iter()
+        .find_map(|path| fs::metadata(path).err().map(|error| format!("{path}: {error}")));
+    finding("process supervision", found.map_or_else(|| Ok("/proc is readable".to_owned()), Err), "run where /proc is mounted and readable")
+}
+
+fn python() -> Finding {
+    let asked = Command::new("python3")
+        .args(["-I", "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.executable)"])
+        .stdin(Stdio::null())
+        .output();
+    let found = match asked {
+        Err(error) => Err(format!("python3 cannot be run: {error}")),
+        Ok(output) if !output.status.success() => Err("python3 ends with an error".to_owned()),
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            let mut numbers = text.split(['.', ' ']).map(|part| part.parse::<u32>().unwrap_or(0));
+            let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+            if version >= (3, 8) { Ok(text) } else { Err(format!("{text} is older than 3.8: probes need 3.8")) }
+        }
+    };
+    optional(finding("python3 for probes", found, "install Python 3.8 or newer; experiments without probes run without it"))
+}
+
+fn shared_memory() -> Finding {
+    let path = format!("/dev/shm/bystander-doctor-{}", std::process::id());
+    let found = fs::write(&path, [0_u8; 4096]).and_then(|()| fs::remove_file(&path)).map(|()| "/dev/shm can be written to".to_owned());
+    optional(finding(
+        "rings for hits",
+        found.map_err(|error| format!("/dev/shm: {error}")),
+        "mount a tmpfs on /dev/shm; experiments without probes run without it",
+    ))
+}
+
+fn state(named: Option<&Path>) -> Finding {
+    let path = named.map_or_else(|| Path::new(".").to_owned(), Path::to_owned);
+    let found = match StateDir::open_existing(&path) {
+        Ok(state) => Ok(format!("{} can be read", state.path().display())),
+        Err(_) => {
+            let probe = path.join(format!(".bystander-doctor-{}", std::process::id()));
+            fs::write(&probe, b"")
+                .and_then(|()| fs::remove_file(&probe))
+                .map(|()| "a state directory can be made here".to_owned())
+                .map_err(|error| format!("{}: {error}", path.display()))
+        }
+    };
+    finding("state directory", found, "name a directory that can be written to with --state DIR")
+}
+
+fn registry() -> Finding {
+    let found =
+        default_registry_dir().map(|path| path.display().to_string()).ok_or_else(|| "neither XDG_STATE_HOME nor HOME is set".to_owned());
+    finding("registry of live edits", found, "set HOME")
+}
+
+fn git() -> Finding {
+    let asked = Command::new("git").arg("--version").stdin(Stdio::null()).output();
+    let found = asked
+        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        .map_err(|error| format!("git cannot be run: {error}"));
+    optional(finding("git state in records", found, "install git; records then say which commit ran"))
+}
+
+fn memory_counters() -> Finding {
+    let v2 = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+    let v1 = Path::new("/sys/fs/cgroup/memory").exists();
+    let found = match (v2, v1) {
+        (true, _) => Ok("cgroup v2: memory.events".to_owned()),
+        (false, true) => Ok("cgroup v1: memory.oom_control".to_owned()),
+        (false, false) => Err("no memory counters: a kill at the memory limit cannot be told from another SIGKILL".to_owned()),
+    };
+    optional(finding("memory limit evidence", found, "mount cgroups"))
+}
+
+fn gpu() -> Finding {
+    let cards = bystander_host::machine::gpus();
+    let found = if cards.is_empty() { Err("no NVIDIA driver: runs are recorded without GPUs".to_owned()) } else { Ok(cards.join(", ")) };
+    optional(finding("GPUs", found, "install the NVIDIA driver, where there is a GPU"))
+}

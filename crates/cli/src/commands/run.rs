@@ -1,0 +1,190 @@
+//! `bystander run`: an experiment from its file to its answers; or a run that was stopped, taken up where it stood.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use bystander_host::local::LocalPlace;
+use bystander_lab::conduct;
+use bystander_lab::ledger::Ledger;
+use bystander_lab::place::{Checkup, LabError, Place as _};
+use bystander_lab::plan::{Expect, Plan, Refused};
+use bystander_lab::{spec, summary};
+use bystander_model::diagnostic::{Diagnostic, Severity};
+use bystander_model::event::RunEnd;
+use bystander_model::ids::TimeNs;
+use bystander_model::outcome::Outcome;
+use bystander_model::report::{Report, Verdict};
+use bystander_store::{RunLock, RunRecord, RunStatus, StateDir, Store};
+
+use crate::args::RunArgs;
+use crate::commands::{patch, show};
+use crate::failure::{Failure, exit};
+use crate::output::Output;
+use crate::recording::Recording;
+use crate::{interrupt, reading, state};
+
+/// The name under which the experiment file stands among what a resume must find unchanged.
+const SPECIFICATION: &str = "the experiment file";
+
+/// Runs an experiment.
+pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
+    let checked = read(&args.file)?;
+    output.problems(&checked.warnings);
+    let mut plan = checked.plan;
+    if args.seed.is_some() {
+        plan.seed = args.seed;
+    }
+    if args.dry_run {
+        let checkup = bystander_host::local::check(&plan);
+        let plan = settle(plan, &checkup, output)?;
+        output.plan(&plan, &checkup, &summary::power(&plan));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let state = state::for_file(named, &plan.file)?;
+    let _lock = RunLock::acquire_file(&state, &plan.file).map_err(|error| state::of_lock(&error))?;
+    let journal = patch::journal(&state)?;
+    let mut place = LocalPlace::open(&state, journal, interrupt::canceller()?, reading::readers())
+        .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?;
+    for undone in place.sweep().map_err(|error| unswept(&*error))? {
+        output.say(&format!("{}: {}: an edit that a killed run had left ({})", undone.file.display(), undone.how, undone.name));
+    }
+    let mut checkup = place.check(&plan);
+    let plan = settle(plan, &checkup, output)?;
+    checkup.fingerprint.insert(SPECIFICATION.to_owned(), checked.sha256.clone());
+    let mut store = state::open(&state)?;
+    let (ledger, end) = conducted(args, &plan, &checked.sha256, &checkup, &state, &mut store, &mut place, output)?;
+    let report = summary::report(&ledger);
+    output.report(&report, args.why, state.path());
+    if let RunEnd::Broken { why } = &end {
+        return Err(Failure::environment("failed to go on with the run")
+            .hint(format!("what was recorded stays; the same command goes on with it ({why})")));
+    }
+    Ok(ExitCode::from(exit_code(&ledger, &report)))
+}
+
+fn read(file: &Path) -> Result<spec::Checked, Failure> {
+    let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    spec::read(&path).map_err(|problems| Failure::user(format!("failed to read the experiment file {}", file.display())).problems(problems))
+}
+
+/// Leaves refused instruments out where the plan says so, and refuses the run otherwise.
+fn settle(mut plan: Plan, checkup: &Checkup, output: &mut Output) -> Result<Plan, Failure> {
+    let drop = plan.refused == Refused::Drop;
+    let refusals = checkup.refused.values().flat_map(|refusal| refusal.problems.clone());
+    let (tolerated, refusing): (Vec<Diagnostic>, Vec<Diagnostic>) = refusals.partition(|_| drop);
+    let rest = checkup.problems.iter().cloned().chain(refusing);
+    let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = rest.partition(|problem| problem.severity == Severity::Error);
+    if !errors.is_empty() {
+        let failure =
+            Failure::user("failed to check the plan; nothing was launched and nothing was written").problems([warnings, errors].concat());
+        return Err(if checkup.refused.is_empty() {
+            failure
+        } else {
+            failure.hint("`refused = \"drop\"` in [plan] leaves refused instruments out and runs the others")
+        });
+    }
+    output.problems(&[warnings, tolerated].concat());
+    for (name, refusal) in &checkup.refused {
+        output.say(&format!("refused before any launch: {name}: {}", refusal.why));
+        plan.leave_out(name, &refusal.why);
+    }
+    if !checkup.refused.is_empty() && plan.cells.len() < 2 && !plan.describe {
+        return Err(Failure::user("failed to check the plan: every instrument was refused, and nothing is left to compare"));
+    }
+    Ok(plan)
+}
+
+/// Takes up the newest run of the file, or starts one, and conducts it to its end.
+#[expect(clippy::too_many_arguments, reason = "the parts of a run meet here and nowhere else")]
+fn conducted(
+    args: &RunArgs,
+    plan: &Plan,
+    sha256: &str,
+    checkup: &Checkup,
+    state: &StateDir,
+    store: &mut Store,
+    place: &mut LocalPlace,
+    output: &mut Output,
+) -> Result<(Ledger, RunEnd), Failure> {
+    let resumable = if args.new { None } else { newest_unfinished(store, &plan.file)? };
+    let (run, mut ledger) = match resumable {
+        Some(record) => (record.id.clone(), Some(show::replay(store, &record)?)),
+        None => (state.new_run(&plan.file, jiff::Timestamp::now()).map_err(|error| state::of_state(&error))?, None),
+    };
+    let _lock = RunLock::acquire(state, &run).map_err(|error| state::of_lock(&error))?;
+    output.begin(plan, checkup, &summary::power(plan), &run, ledger.as_ref());
+    let progress = output.progress(plan);
+    if let Some(ledger) = &mut ledger {
+        let mut recording = Recording::of_existing(store, progress);
+        conduct::resume(ledger, &checkup.fingerprint, &mut recording).map_err(|error| of_lab(&error))?;
+        let end = conduct::conduct(ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
+        return Ok((ledger.clone(), end));
+    }
+    let seed = plan.seed.unwrap_or_else(fresh_seed);
+    let now = TimeNs(u64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(0));
+    let record =
+        RunRecord { id: run.clone(), file: plan.file.clone(), spec_sha256: sha256.to_owned(), created: now, status: RunStatus::Running };
+    let mut recording = Recording::of_new(store, record, progress);
+    let mut ledger =
+        conduct::create(&run, plan, seed, env!("CARGO_PKG_VERSION"), checkup, &mut recording).map_err(|error| of_lab(&error))?;
+    let end = conduct::conduct(&mut ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
+    Ok((ledger, end))
+}
+
+/// The newest run of a file, where it was stopped before its end.
+fn newest_unfinished(store: &Store, file: &PathBuf) -> Result<Option<RunRecord>, Failure> {
+    let newest = store.runs_for(file).map_err(|error| state::of_store(&error))?.into_iter().next();
+    Ok(newest.filter(|run| matches!(run.status, RunStatus::Running | RunStatus::Interrupted | RunStatus::Broken)))
+}
+
+/// A seed that nobody chose; it is recorded and shown, so that the order can be had again.
+fn fresh_seed() -> u64 {
+    let now = jiff::Timestamp::now().as_nanosecond();
+    // Six digits are enough to tell runs apart and few enough to type.
+    u64::try_from(now.rem_euclid(999_983)).unwrap_or(0)
+}
+
+fn of_lab(error: &LabError) -> Failure {
+    match error {
+        LabError::Changed { what } if what == SPECIFICATION => {
+            Failure::user("failed to take up the run that was stopped: the experiment file changed since it started")
+                .hint("`--new` starts a new run; undo the change to go on with the old one")
+        }
+        LabError::Changed { .. } => Failure::user("failed to take up the run that was stopped")
+            .because(error)
+            .hint("`--new` starts a new run; undo the change to go on with the old one"),
+        LabError::Record(_) => Failure::environment("failed to go on with the run")
+            .because(error)
+            .hint("what was recorded stays readable (`bystander show`); mend the cause and run the same command again to go on"),
+        LabError::Place { .. } | LabError::Unreadable { .. } => Failure::environment("failed to go on with the run").because(error),
+    }
+}
+
+fn unswept(error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::environment("failed to remove what a killed run had left")
+        .because(error)
+        .hint("`bystander patch status` shows live edits, `bystander patch revert` undoes them")
+}
+
+/// The exit code of a run: it follows the primary answer.
+pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
+    match &ledger.end {
+        None | Some(RunEnd::Interrupted) => return exit::INTERRUPTED,
+        Some(RunEnd::Broken { .. }) => return exit::HARNESS,
+        Some(RunEnd::Gated { .. }) => return exit::FAILED,
+        Some(RunEnd::Invalid { .. }) => return exit::UNDETERMINED,
+        Some(RunEnd::Finished { .. }) => {}
+    }
+    let declared_to_work = ledger.plan.expect == Expect::Completed;
+    if declared_to_work && ledger.data(&ledger.plan.baseline).any(|trial| trial.outcome() != Some(Outcome::Completed)) {
+        return exit::FAILED;
+    }
+    let primary = report.answers.iter().find(|answer| answer.metric == ledger.plan.primary && !answer.about.starts_with("hypothesis:"));
+    match primary.map(|answer| answer.verdict) {
+        Some(Verdict::Insufficient | Verdict::Invalid | Verdict::Undetermined | Verdict::Open) => exit::UNDETERMINED,
+        Some(_) => exit::ANSWERED,
+        // A description compares nothing: it is answered by its table, if there is a data point in it.
+        None if report.cells.iter().any(|cell| cell.trials > 0) => exit::ANSWERED,
+        None => exit::UNDETERMINED,
+    }
+}

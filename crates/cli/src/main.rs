@@ -1,0 +1,30 @@
+//! The `bystander` command: puts the parts together.
+//!
+//! `main` only tells a keeper from a command. Each verb has its file in [`commands`]; only [`output`] prints; every way to fail is a
+//! [`failure::Failure`], and its kind is the exit code.
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod failure;
+mod interrupt;
+mod output;
+mod reading;
+mod recording;
+mod state;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    // A keeper is started for every trial: it must not pay for anything that a command needs.
+    if std::env::args_os().nth(1).is_some_and(|first| first == bystander_supervise::command::KeeperProgram::ARGUMENT) {
+        return bystander_supervise::keeper::main();
+    }
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return output::usage(&error),
+    };
+    commands::run(args)
+}

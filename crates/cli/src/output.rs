@@ -1,0 +1,180 @@
+//! The only place that prints. Standard output is data, standard error is talk.
+
+mod plan;
+mod progress;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use bystander_lab::ledger::{Ledger, TrialRecord};
+use bystander_lab::place::Checkup;
+use bystander_lab::plan::Plan;
+use bystander_lab::provenance::Difference;
+use bystander_model::FORMAT;
+use bystander_model::diagnostic::Diagnostic;
+use bystander_model::ids::RunId;
+use bystander_model::patch::PatchReport;
+use bystander_model::report::Report;
+
+use bystander_report::Style;
+use serde_json::json;
+
+use crate::commands::Finding;
+use crate::failure::{Failure, exit};
+
+pub(crate) use progress::Progress;
+
+/// Lines are no wider than this where there is no terminal to ask.
+const WIDTH: usize = 120;
+
+/// Where answers and talk go.
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    fn style(&self, to: &impl io::IsTerminal) -> Style {
+        let colour = to.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let width =
+            std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns >= 60).unwrap_or(WIDTH);
+        Style { width, colour, ..Style::default() }
+    }
+
+    /// Prints data. A reader that went away is no error: there is nobody left to tell.
+    fn data(&self, bytes: &[u8]) {
+        let mut stdout = io::stdout().lock();
+        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    }
+
+    fn json(&self, value: &serde_json::Value) {
+        self.data(format!("{value}\n").as_bytes());
+    }
+
+    /// Says something to the person who watches.
+    pub(crate) fn say(&self, text: &str) {
+        talk(text);
+    }
+
+    /// Prints a run.
+    pub(crate) fn report(&mut self, report: &Report, why: bool, state: &Path) {
+        if self.json {
+            self.data(&bystander_report::json(report));
+            self.data(b"\n");
+            return;
+        }
+        let style = self.style(&io::stdout());
+        let text = if why { bystander_report::why(report, &style) } else { bystander_report::text(report, &style) };
+        self.data(text.as_bytes());
+        self.say(&format!("record: {} (bystander show {}{})", state.display(), report.run, if why { "" } else { " --why" }));
+    }
+
+    /// Prints what `patch` found.
+    pub(crate) fn patch(&mut self, report: &PatchReport) {
+        if self.json {
+            let value = serde_json::to_value(report).unwrap_or_default();
+            return self.json(&value);
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::patch_text(report, &style).as_bytes());
+    }
+
+    /// Shows problems with places in files.
+    pub(crate) fn problems(&mut self, problems: &[Diagnostic]) {
+        if !problems.is_empty() {
+            self.say(&self.rendered(problems));
+        }
+    }
+
+    fn rendered(&self, problems: &[Diagnostic]) -> String {
+        let mut sources = std::collections::BTreeMap::new();
+        for file in problems.iter().filter_map(|problem| problem.file.clone()) {
+            // A file that cannot be read any more is named without its text.
+            if let Ok(text) = std::fs::read_to_string(&file) {
+                sources.insert(file, text);
+            }
+        }
+        bystander_report::diagnostics(problems, &sources, &self.style(&io::stderr()))
+    }
+
+    /// Says why a command could not do what it was asked.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        if self.json {
+            self.json(&json!({
+                "format": FORMAT,
+                "error": { "kind": format!("{:?}", failure.kind).to_lowercase(), "message": failure.message, "causes": failure.causes, "hints": failure.hints, "problems": failure.problems },
+            }));
+        }
+        self.problems(&failure.problems);
+        let mut text = format!("error: {}", failure.message);
+        for cause in &failure.causes {
+            text.push_str(&format!("\n  because: {cause}"));
+        }
+        for hint in &failure.hints {
+            text.push_str(&format!("\n  next: {hint}"));
+        }
+        self.say(&text);
+    }
+
+    /// Prints what a dry run decided.
+    pub(crate) fn plan(&mut self, plan: &Plan, checkup: &Checkup, power: &[String]) {
+        if self.json {
+            return self.json(&plan::json(plan, checkup, power));
+        }
+        self.data(plan::text(plan, checkup, power).as_bytes());
+    }
+
+    /// Announces a run.
+    pub(crate) fn begin(&mut self, plan: &Plan, checkup: &Checkup, power: &[String], run: &RunId, resumed: Option<&Ledger>) {
+        self.say(&plan::headline(plan, run, resumed));
+        self.say(&plan::body(plan, checkup, power));
+    }
+
+    /// Shows what happens while it happens.
+    pub(crate) fn progress(&self, plan: &Plan) -> Progress {
+        Progress::new(plan, io::stderr().is_terminal())
+    }
+
+    /// Prints what two trials differ in.
+    pub(crate) fn differences(&mut self, first: &TrialRecord, second: &TrialRecord, differences: &[Difference]) {
+        if self.json {
+            let list: Vec<_> =
+                differences.iter().map(|d| json!({ "what": d.what, "first": d.first, "second": d.second, "planned": d.planned })).collect();
+            return self.json(&json!({ "format": FORMAT, "first": first.id, "second": second.id, "differences": list }));
+        }
+        self.data(plan::differences(first, second, differences).as_bytes());
+    }
+
+    /// Prints what `doctor` found.
+    pub(crate) fn findings(&mut self, findings: &[Finding]) {
+        if self.json {
+            return self.json(&json!({ "format": FORMAT, "findings": findings }));
+        }
+        for finding in findings {
+            let mark = match (finding.works, finding.optional) {
+                (true, _) => "ok     ",
+                (false, true) => "without",
+                (false, false) => "MISSING",
+            };
+            let mend = finding.mend.map_or_else(String::new, |mend| format!("\n        {mend}"));
+            self.data(format!("{mark} {}: {}{mend}\n", finding.name, finding.found).as_bytes());
+        }
+    }
+}
+
+/// Writes a line to standard error. A reader that went away is no error: there is nobody left to tell.
+fn talk(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "{}", text.trim_end());
+}
+
+/// Says what is wrong with a command line; help and version are answers, not errors.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody is left to tell where the terminal went away.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,34 @@
+//! Readers of engines, handed to the lab: the lab owns the trait, `memory` knows the engines, and neither knows the other.
+
+use bystander_host::local::Readers;
+use bystander_lab::cause::CauseReader;
+use bystander_memory::sglang::SglangReader;
+use bystander_model::hit::Hit;
+use bystander_model::ids::TrialId;
+use bystander_model::reading::{ErrorSeen, LogLine, Reading};
+
+/// Reads SGLang.
+struct Sglang(SglangReader);
+
+impl CauseReader for Sglang {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn line(&mut self, line: &LogLine<'_>) {
+        self.0.line(line);
+    }
+
+    fn hit(&mut self, hit: &Hit) {
+        self.0.hit(hit);
+    }
+
+    fn finish(&self, trial: TrialId, error: Option<&ErrorSeen<'_>>) -> Reading {
+        self.0.finish(trial, error)
+    }
+}
+
+/// Makes a reader of each known engine for every trial.
+pub(crate) fn readers() -> Readers {
+    Box::new(|| vec![Box::new(Sglang(SglangReader::new()))])
+}

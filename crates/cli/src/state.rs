@@ -1,0 +1,54 @@
+//! Which state directory a command works in.
+
+use std::path::{Path, PathBuf};
+
+use bystander_store::{LockError, StateDir, StateError, Store, StoreError};
+
+use crate::failure::Failure;
+
+/// The state directory of an experiment file: the one that was named, or `.bystander` beside the file.
+pub(crate) fn for_file(named: Option<&Path>, file: &Path) -> Result<StateDir, Failure> {
+    let path = named.map_or_else(|| StateDir::beside(file), PathBuf::from);
+    StateDir::open(&path).map_err(|error| of_state(&error))
+}
+
+/// The state directory to read from: the one that was named, or the nearest at or above the working directory.
+pub(crate) fn to_read(named: Option<&Path>) -> Result<StateDir, Failure> {
+    let found = match named {
+        Some(path) => StateDir::open_existing(path).map(Some),
+        None => StateDir::find(Path::new(".")),
+    };
+    found.map_err(|error| of_state(&error))?.ok_or_else(|| {
+        Failure::user("failed to find a state directory at or above the working directory")
+            .hint("runs keep their state in `.bystander` beside the experiment file: name it with --state DIR")
+    })
+}
+
+/// Opens the record of a state directory.
+pub(crate) fn open(state: &StateDir) -> Result<Store, Failure> {
+    Store::open(state).map_err(|error| of_store(&error))
+}
+
+pub(crate) fn of_state(error: &StateError) -> Failure {
+    let failure = Failure::environment("failed to use the state directory").because(error);
+    match error {
+        StateError::Unwritable { .. } => failure.hint("name a directory that can be written to with --state DIR"),
+        _ => failure,
+    }
+}
+
+pub(crate) fn of_store(error: &StoreError) -> Failure {
+    let failure = Failure::environment("failed to use the record").because(error);
+    match error {
+        StoreError::DiskFull { .. } => {
+            failure.hint("make room and run the same command again: what was recorded stays, and the run goes on there")
+        }
+        _ => failure,
+    }
+}
+
+pub(crate) fn of_lock(error: &LockError) -> Failure {
+    Failure::user("failed to take the run")
+        .because(error)
+        .hint("wait until it ends, or run a copy of the experiment file with another --state DIR")
+}
