@@ -18,7 +18,7 @@ pub struct Command {
     pub env: BTreeMap<OsString, OsString>,
     /// The working directory.
     pub cwd: PathBuf,
-    /// The value of [`MARKER`], unique on the machine; it lets [`crate::sweep`] tell whose leftover a process is.
+    /// The value of [`MARKER`], unique on the machine; it lets [`crate::sweep()`] tell whose leftover a process is.
     pub marker: String,
     /// Files and directories, absolute, that are removed when the trial is closed and also when its caller is killed.
     pub remove_on_exit: Vec<PathBuf>,

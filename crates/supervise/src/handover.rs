@@ -10,6 +10,9 @@ use std::path::Path;
 /// How deep one command may stand behind another.
 const DEPTH: usize = 8;
 
+/// The reason for commands of container engines.
+const CONTAINER: &str = "the container engine runs the program in a container that is no descendant of this command; run Bystander inside the container instead";
+
 /// The reason why a command cannot be supervised, for commands that hand their program to a daemon.
 #[must_use]
 pub fn handover<S: AsRef<OsStr>>(argv: &[S]) -> Option<&'static str> {
@@ -42,14 +45,8 @@ fn reason(name: &str, arguments: &[&str]) -> Option<&'static str> {
     let has = |words: &[&str]| arguments.iter().any(|argument| words.contains(argument));
     let subcommand = || arguments.iter().find(|argument| !argument.starts_with('-')).copied();
     match name {
-        "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" => {
-            match name.ends_with("-compose") || has(&["run", "start", "exec", "create", "compose", "up", "restart"]) {
-                true => Some(
-                    "the container engine runs the program in a container that is no descendant of this command; run Bystander inside the container instead",
-                ),
-                false => None,
-            }
-        }
+        "docker" | "podman" | "nerdctl" if has(&["run", "start", "exec", "create", "compose", "up", "restart"]) => Some(CONTAINER),
+        "docker-compose" | "podman-compose" => Some(CONTAINER),
         "srun" | "sbatch" | "salloc" => {
             Some("Slurm runs the program under its own daemon, perhaps on another machine; run Bystander inside the job step instead")
         }

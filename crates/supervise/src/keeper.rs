@@ -148,7 +148,8 @@ impl Keeper {
                 let start_time = crate::procfs::stat(pid).map_or(0, |stat| stat.start_time);
                 self.tell(&Report::Started { pid, start_time, at_ns });
             }
-            Err(error) => self.tell(&Report::NotStarted { errno: error.raw_os_error().unwrap_or(libc::EIO) }),
+            // Without a number it was refused before any system call: a zero byte in an argument or in the environment.
+            Err(error) => self.tell(&Report::NotStarted { errno: error.raw_os_error().unwrap_or(libc::EINVAL) }),
         }
     }
 

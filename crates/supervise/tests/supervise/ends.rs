@@ -38,6 +38,9 @@ fn what_cannot_be_started_is_refused_with_the_reason() {
     let cause = refused.source().map(ToString::to_string).unwrap_or_default();
     assert!(matches!(refused, StartError::Refused { .. }) && cause.contains("No such file"), "{refused:?}");
 
+    let zero = world.refusal(&["true", "a\0b"]);
+    assert!(matches!(&zero, StartError::Refused { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput), "{zero:?}");
+
     let mut spec = world.spec(&["true"]);
     spec.command.cwd = world.path("no-such-directory");
     let directory = bystander_supervise::Trial::start(spec).err();
