@@ -90,7 +90,7 @@ fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec
     let mut seen = Seen::empty(plan, order, readers);
     let text = with_causes(error);
     match error {
-        StartError::Keeper { .. } => seen.facts.harness_error = Some(format!("failed to {text}")),
+        StartError::Keeper { .. } => seen.facts.harness_error = Some(text),
         StartError::Output(_) => return Err(format!("failed to {text}").into()),
         _ => seen.facts.spawn_error = Some(format!("failed to {text}")),
     }

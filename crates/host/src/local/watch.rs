@@ -237,7 +237,7 @@ impl<'a> Watch<'a> {
             }
             TrialEvent::KeeperLost(lost) => {
                 self.gone = true;
-                self.facts.harness_error = Some(format!("the keeper of the trial was killed; {} orphans were ended", lost.orphans));
+                self.facts.harness_error = Some(format!("keep the trial together: its keeper was killed; {} of its processes were ended", lost.orphans));
             }
             TrialEvent::Ready(_) | TrialEvent::StreamEnded(_) | TrialEvent::Cancelled => {}
         }
@@ -315,7 +315,7 @@ impl<'a> Watch<'a> {
     fn seen(mut self, finished: &Finished, started: TimeNs, ended: TimeNs) -> Seen {
         self.facts.scan = self.scanner.finish();
         if finished.keeper_lost.is_none() && finished.tree.is_none() {
-            self.facts.harness_error.get_or_insert_with(|| "processes of the trial could not be ended: they hang in the kernel".to_owned());
+            self.facts.harness_error.get_or_insert_with(|| "end every process of the trial: some hang in the kernel".to_owned());
         }
         let over = finished.tree.map_or(ended, |tree| tree.time_ns);
         Seen {
