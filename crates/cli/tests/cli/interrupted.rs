@@ -1,0 +1,63 @@
+//! Ctrl-C at any moment: children gone, edits undone, the record kept, exit code 130, and the same command goes on.
+
+use std::time::Instant;
+
+use bystander_testkit::{Dice, Signal, until};
+
+use crate::fast::{Fast, assert_answers};
+use crate::world::{LIMIT, assert_nothing_left};
+
+/// How often it is interrupted.
+const TIMES: usize = 10;
+
+#[test]
+fn ctrl_c_at_random_moments_leaves_nothing_and_the_run_goes_on() {
+    let Some(fast) = Fast::new() else { return };
+    let whole = fast.run().run().exits(0).took;
+    let mut dice = Dice::new("interrupted");
+    let mut interrupted = 0;
+    while interrupted < TIMES {
+        let (moment, started) = (dice.time_below(whole / 2), Instant::now());
+        let mut running = fast.run().start();
+        until("the moment", LIMIT, || started.elapsed() >= moment || running.has_ended());
+        running.signal(Signal::INT);
+        let ran = running.wait();
+        assert_nothing_left(&fast.world);
+        assert!(fast.source_is_original());
+        if ran.code == Some(0) {
+            // It was over before the signal came.
+            assert_answers(&ran.json());
+            continue;
+        }
+        // Before it listens for signals, the shell says 130 for it.
+        assert!(ran.code == Some(130) || ran.signal == Some(2), "{ran:?}");
+        interrupted += 1;
+        if ran.code == Some(130) {
+            assert_eq!(ran.json()["status"], "interrupted");
+            assert_eq!(fast.show().run().exits(130).json()["status"], "interrupted");
+        }
+    }
+    assert_answers(&fast.run().run().exits(0).json());
+    assert_nothing_left(&fast.world);
+}
+
+#[test]
+fn ctrl_c_while_a_trial_with_an_edit_runs_ends_it_at_once_and_undoes_the_edit() {
+    let Some(fast) = Fast::new() else { return };
+    fast.world.write("fast/app.py", "import lib, signal\nlib.add(3)\nsignal.pause()\n");
+    let mut running = fast.run().start();
+    // The bare trials hang until they are ended too; what is waited for is the first one with the print on disk.
+    until("the print on disk", LIMIT, || {
+        let bare = fast.world.trial_processes().into_iter().find(|process| process.command.contains("app.py"));
+        let live = !fast.source_is_original();
+        if let Some(process) = bare.filter(|_| !live) {
+            bystander_testkit::kill(process.pid, Signal::KILL);
+        }
+        live && !fast.world.trial_processes().is_empty()
+    });
+    running.signal(Signal::INT);
+    let ran = running.wait().exits(130);
+    assert_eq!(ran.json()["status"], "interrupted");
+    assert!(fast.source_is_original());
+    assert_nothing_left(&fast.world);
+}

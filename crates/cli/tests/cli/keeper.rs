@@ -1,0 +1,106 @@
+//! The keeper of a trial killed with SIGKILL, alone and together with `bystander run`.
+
+use bystander_testkit::{Process, Signal, kill, until};
+use serde_json::Value;
+
+use crate::fast::Fast;
+use crate::world::{LIMIT, assert_nothing_left, text, trials, world};
+
+#[test]
+fn a_keeper_that_is_killed_takes_its_trial_out_of_the_data_and_leaves_nothing() {
+    let world = world();
+    let file = world.write(
+        "loop.toml",
+        r#"
+        [program]
+        command = ["sh", "-c", "setsid sleep 600 & echo up; test -e killed || sleep 600"]
+        timeout = "60s"
+        [factors.level]
+        one = { env = { LEVEL = "1" } }
+        two = { env = { LEVEL = "2" } }
+        [plan]
+        baseline = { level = "one" }
+        blocks = 1
+        describe = true
+        "#,
+    );
+    let running = crate::world::run(&world, &file).start();
+    let mut keeper = None;
+    until("a trial with its child", LIMIT, || {
+        keeper = keeper_of(&world.processes());
+        keeper.is_some() && world.trial_processes().iter().filter(|process| process.command.starts_with("sleep")).count() == 2
+    });
+    world.write("killed", "");
+    kill(keeper.expect("a keeper"), Signal::KILL);
+    // What that launch would have shown is not known, and the answer is not given without it.
+    let report = running.wait().exits(2).json();
+    let first = &trials(&report)[0];
+    assert_eq!((&first["outcome"], &first["cause"]), (&Value::from("undetermined"), &Value::from("harness")), "{first}");
+    assert!(
+        text(&first["cause_detail"]["text"]).starts_with("Bystander failed to keep the trial together: its keeper was killed"),
+        "{first}"
+    );
+    assert_eq!((trials(&report).len(), &trials(&report)[1]["outcome"]), (2, &Value::from("completed")));
+    assert_nothing_left(&world);
+}
+
+#[test]
+fn what_is_left_when_both_are_killed_is_listed_from_any_folder_and_taken_back() {
+    let Some(fast) = Fast::new() else { return };
+    both_killed(&fast);
+    assert!(!fast.source_is_original() && !fast.world.rings().is_empty(), "the moment with the print and the rings was missed");
+    let status = fast.world.bystander(["patch", "status", "--json"]).run().exits(1).json();
+    let live: Vec<&Value> = status["edits"].as_array().expect("edits").iter().filter(|edit| edit["state"] == "live").collect();
+    assert!(live.len() == 1 && text(&live[0]["file"]).ends_with("fast/lib.py") && text(&live[0]["name"]) == "print", "{status:#}");
+    assert_eq!(status["clean"], false);
+    let reverted = fast.world.bystander(["patch", "revert", "--json"]).cwd(&fast.folder).run().exits(0).json();
+    assert_eq!(reverted["clean"], true, "{reverted:#}");
+    assert!(fast.source_is_original());
+    let verified = fast.world.bystander(["patch", "verify", "--json"]).cwd(&fast.folder).run().exits(0).json();
+    assert_eq!((&verified["clean"], &verified["problems"]), (&Value::from(true), &serde_json::json!([])));
+    // Processes and rings are swept by the next start.
+    crate::fast::assert_answers(&fast.run().run().exits(0).json());
+    assert_nothing_left(&fast.world);
+}
+
+#[test]
+fn what_is_left_when_both_are_killed_is_swept_by_the_next_start() {
+    let Some(fast) = Fast::new() else { return };
+    both_killed(&fast);
+    let ran = fast.run().run().exits(0).says(&["lib.py", "an edit that a killed run had left"]);
+    crate::fast::assert_answers(&ran.json());
+    assert!(fast.source_is_original());
+    assert_nothing_left(&fast.world);
+}
+
+/// Kills the command and its keeper at once, while the print is on disk and the program runs.
+fn both_killed(fast: &Fast) {
+    let gate = fast.world.path("gate");
+    let app = "import os, time, lib
+print('total=%d' % lib.add(7), flush=True)
+while os.path.exists('../gate'): time.sleep(0.01)
+raise SystemExit(3 if os.environ.get('MODE') == 'bad' else 0)
+";
+    fast.world.write("fast/app.py", app);
+    let mut running = fast.run().start();
+    until("a program with print and rings", LIMIT, || {
+        let there = !fast.source_is_original() && !fast.world.rings().is_empty();
+        // Closed only now, so that the bare trials before it end by themselves.
+        if there && !gate.exists() {
+            std::fs::write(&gate, "").expect("a file");
+        }
+        there
+            && fast.world.trial_processes().iter().any(|process| process.command.contains("app.py"))
+            && keeper_of(&fast.world.processes()).is_some()
+    });
+    let keeper = keeper_of(&fast.world.processes()).expect("a keeper");
+    kill(running.pid(), Signal::STOP);
+    kill(keeper, Signal::KILL);
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().signal, Some(9));
+    std::fs::remove_file(&gate).expect("the gate");
+}
+
+fn keeper_of(processes: &[Process]) -> Option<u32> {
+    processes.iter().find(|process| process.command.starts_with("bystander-keeper")).map(|process| process.pid)
+}

@@ -1,0 +1,131 @@
+//! Taking up a run that was stopped: only where nothing that it depends on has changed.
+
+use bystander_testkit::{Signal, until};
+use serde_json::Value;
+
+use crate::fast::{Fast, LAUNCHES, assert_answers};
+use crate::world::{LIMIT, assert_nothing_left, run, trials, world};
+
+#[test]
+fn the_same_command_takes_up_a_killed_run_where_it_stood_and_then_starts_anew() {
+    let Some(fast) = Fast::new() else { return };
+    fast.killed();
+    let before = fast.show().run().exits(130).json();
+    let ran = fast.run().run().exits(0);
+    let report = ran.json();
+    assert_eq!(report["run"], before["run"], "it is the same run");
+    assert_answers(&report);
+    for (then, now) in trials(&before).iter().zip(trials(&report)) {
+        if then["outcome"].is_string() {
+            assert_eq!(then, now, "what was recorded stays as it was");
+        }
+    }
+    let counted = trials(&report).iter().filter(|trial| trial["purpose"] == "measure" && trial["outcome"] != "interrupted").count();
+    assert_eq!(counted, LAUNCHES);
+    let anew = fast.run().run().exits(0).json();
+    assert_ne!(anew["run"], report["run"], "a finished run starts anew");
+    let shown = fast.world.bystander(["show", "--json"]).args([report["run"].as_str().expect("an id")]).cwd(&fast.folder).run().exits(0);
+    assert_eq!(shown.json(), report, "the record alone gives the same report");
+}
+
+#[test]
+fn a_changed_experiment_file_is_refused_by_name_and_new_starts_a_new_run() {
+    let Some(fast) = Fast::new() else { return };
+    fast.killed();
+    let old = fast.show().run().exits(130).json();
+    let text = std::fs::read_to_string(&fast.file).expect("the experiment");
+    std::fs::write(&fast.file, format!("{text}\n# changed\n")).expect("the experiment");
+    fast.run().run().exits(3).says(&["the experiment file changed", "--new"]);
+    assert_eq!(fast.show().run().exits(130).json(), old, "the refusal changes nothing");
+    let new = run(&fast.world, &fast.file).args(["--new"]).run().exits(0).json();
+    assert_ne!(new["run"], old["run"]);
+    assert_answers(&new);
+}
+
+#[test]
+fn a_changed_program_or_instrumented_file_is_refused_by_name_until_the_change_is_undone() {
+    let Some(fast) = Fast::new() else { return };
+    fast.killed();
+    for name in ["app.py", "lib.py"] {
+        let path = fast.folder.join(name);
+        let original = std::fs::read(&path).expect("a file");
+        std::fs::write(&path, [&original[..], b"# changed\n"].concat()).expect("a file");
+        fast.run().run().exits(3).says(&[name, "changed since the run started", "--new"]);
+        std::fs::write(&path, original).expect("a file");
+    }
+    assert_answers(&fast.run().run().exits(0).json());
+    assert_nothing_left(&fast.world);
+}
+
+#[test]
+fn a_live_run_is_locked_and_the_refusal_names_its_process() {
+    let world = world();
+    let file = world.write("wait.toml", &waiting("until"));
+    let mut first = run(&world, &file).start();
+    until("a trial", LIMIT, || !world.trial_processes().is_empty());
+    let second = run(&world, &file).run().exits(3);
+    assert!(second.stderr.contains(&format!("process {}", first.pid())), "{}", second.stderr);
+    let show = world.bystander(["show", "--json"]).run();
+    assert_eq!(show.json()["status"], "running", "a live run can be looked at");
+    first.signal(Signal::INT);
+    let _ = first.wait().exits(130);
+    assert_nothing_left(&world);
+}
+
+#[test]
+fn two_runs_of_different_files_in_one_folder_do_not_harm_each_other() {
+    let Some(fast) = Fast::new() else { return };
+    let other = fast.world.write(
+        "fast/other.toml",
+        std::fs::read_to_string(&fast.file)
+            .expect("the experiment")
+            .replace("[\"print\", \"probe\"]", "\"probe\"")
+            .replace("print+probe", "probe"),
+    );
+    let second = run(&fast.world, &other).start();
+    let first = fast.run().run().exits(0).json();
+    let second = second.wait().exits(0).json();
+    assert_answers(&first);
+    assert_eq!(crate::world::verdict(&second, "factor:mode", "outcome"), "effect");
+    for report in [&first, &second] {
+        assert_eq!((&report["status"], trials(report).len() >= LAUNCHES), (&Value::from("finished"), true));
+    }
+    assert_nothing_left(&fast.world);
+}
+
+#[test]
+fn two_runs_that_edit_the_same_file_take_turns_or_say_who_holds_it() {
+    let Some(fast) = Fast::new() else { return };
+    let other = fast.world.write("fast/other.toml", std::fs::read_to_string(&fast.file).expect("the experiment"));
+    let second = run(&fast.world, &other).start();
+    let first = fast.run().run();
+    let second = second.wait();
+    for ran in [first, second] {
+        // Whoever comes second while the print is on disk is void there, and the run says why; nobody's data is wrong.
+        if ran.code == Some(0) {
+            assert_answers(&ran.json());
+        } else {
+            assert!(ran.stderr.contains("lib.py") || ran.stdout.contains("lib.py"), "{ran:?}");
+        }
+    }
+    assert!(fast.source_is_original());
+    assert_nothing_left(&fast.world);
+}
+
+/// An experiment whose program waits until a file is there.
+fn waiting(file: &str) -> String {
+    format!(
+        r#"
+        [program]
+        command = ["sh", "-c", "until test -e {file}; do sleep 0.02; done"]
+        timeout = "600s"
+        grace = "1s"
+        [factors.level]
+        one = {{ env = {{ LEVEL = "1" }} }}
+        two = {{ env = {{ LEVEL = "2" }} }}
+        [plan]
+        baseline = {{ level = "one" }}
+        blocks = 4
+        "#
+    )
+}

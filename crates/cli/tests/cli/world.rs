@@ -1,0 +1,83 @@
+//! What the tests share: a world for the command, and looking things up in its answers.
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use bystander_testkit::LIMIT;
+use bystander_testkit::{Mark, Run, Tree, World, python, skip};
+use serde_json::Value;
+
+/// A world for the command.
+pub(crate) fn world() -> World {
+    World::new(env!("CARGO_BIN_EXE_bystander"))
+}
+
+/// A world for an experiment that needs Python; `None` where there is none, which is told.
+pub(crate) fn python_world() -> Option<World> {
+    if python().is_none() {
+        skip("there is no Python 3.8 or newer", Mark::Machine);
+        return None;
+    }
+    Some(world())
+}
+
+/// A copy of the engine to practise on.
+pub(crate) fn engine(world: &World) -> PathBuf {
+    world.copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/engine"), "engine")
+}
+
+/// `bystander run FILE --json`.
+pub(crate) fn run(world: &World, file: &Path) -> Run {
+    world.bystander(["run", "--json"]).args([file])
+}
+
+/// The answer about something on a metric.
+pub(crate) fn answer<'a>(report: &'a Value, about: &str, metric: &str) -> &'a Value {
+    let is_it = |answer: &&Value| answer["about"] == about && answer["metric"] == metric;
+    report["answers"]
+        .as_array()
+        .expect("answers")
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no answer about {about} on {metric}:\n{report:#}"))
+}
+
+/// The verdict of an answer.
+pub(crate) fn verdict<'a>(report: &'a Value, about: &str, metric: &str) -> &'a str {
+    answer(report, about, metric)["verdict"].as_str().expect("a word")
+}
+
+/// Every answer as `ABOUT METRIC VERDICT`.
+pub(crate) fn verdicts(report: &Value) -> Vec<String> {
+    let word = |answer: &Value, key: &str| answer[key].as_str().expect("a word").to_owned();
+    let answers = report["answers"].as_array().expect("answers").iter();
+    answers.map(|answer| [word(answer, "about"), word(answer, "metric"), word(answer, "verdict")].join(" ")).collect()
+}
+
+/// The trials of a report.
+pub(crate) fn trials(report: &Value) -> &[Value] {
+    report["trials"].as_array().expect("trials")
+}
+
+/// The trials in which an instrument level was put in.
+pub(crate) fn trials_with<'a>(report: &'a Value, instrument: &'a str) -> impl Iterator<Item = &'a Value> {
+    trials(report).iter().filter(move |trial| trial["instrument"] == instrument)
+}
+
+/// The text of a JSON value.
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+/// What is in a folder, without what the command keeps for itself, and without the folder, whose time that changes.
+pub(crate) fn tree(folder: &Path) -> Tree {
+    let mut tree = Tree::of(folder, |path| path != Path::new(".bystander"));
+    tree.entries.remove(Path::new(""));
+    tree
+}
+
+/// Asserts that nothing runs in a world, no ring is left and no edit is live.
+pub(crate) fn assert_nothing_left(world: &World) {
+    assert_eq!(world.processes(), []);
+    assert_eq!(world.rings(), Vec::<PathBuf>::new());
+    assert_eq!(world.registered(), Vec::<PathBuf>::new());
+}
