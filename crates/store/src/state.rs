@@ -22,9 +22,8 @@ const FORMAT_FILE: &str = "format";
 const GITIGNORE: &str = ".gitignore";
 const RUNS: &str = "runs";
 const LOCKS: &str = "locks";
-const JOURNAL: &str = "journal";
 /// What may lie in a state directory whose creation was cut short.
-const OWN_NAMES: [&str; 6] = [FORMAT_FILE, "format.new", GITIGNORE, RUNS, LOCKS, JOURNAL];
+const OWN_NAMES: [&str; 5] = [FORMAT_FILE, "format.new", GITIGNORE, RUNS, LOCKS];
 
 /// What can be wrong with a state directory.
 #[derive(Debug, Error)]
@@ -149,12 +148,6 @@ impl StateDir {
         self.path.join("record.sqlite")
     }
 
-    /// The folder for the journal of edits.
-    #[must_use]
-    pub fn journal_dir(&self) -> PathBuf {
-        self.path.join(JOURNAL)
-    }
-
     /// The folder for locks that belong to no run.
     #[must_use]
     pub fn locks_dir(&self) -> PathBuf {
@@ -235,7 +228,7 @@ impl StateDir {
     }
 
     fn lay_out(&self, known: bool) -> Result<(), StateError> {
-        for folder in [self.runs_dir(), self.locks_dir(), self.journal_dir()] {
+        for folder in [self.runs_dir(), self.locks_dir()] {
             fs::create_dir_all(&folder).map_err(|source| StateError::Io { path: folder.clone(), source })?;
         }
         let gitignore = self.path.join(GITIGNORE);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bystander_edit::{Action, Candidate, EditSpec, PrepareError, PreparedEdit, prepare_stack};
+use bystander_edit::{Action, EditSpec, PrepareError, PreparedEdit, prepare_stack};
 use bystander_lab::place::Refusal;
 use bystander_lab::plan::{Edit, EditAction, Plan};
 use bystander_model::diagnostic::{Diagnostic, Severity};
@@ -118,34 +118,19 @@ fn near(diagnostic: Diagnostic, unbound: &UnboundName) -> Diagnostic {
     }
 }
 
+/// Says where in the experiment file the problem of an edit stands.
 fn not_found(plan: &Plan, edit: &Edit, error: &PrepareError) -> Diagnostic {
-    let (code, key, label) = match error {
-        PrepareError::NotFound { .. } => ("edit.text_not_found", "find", "this text, byte for byte"),
-        PrepareError::Ambiguous { .. } => ("edit.text_ambiguous", "find", "this text must be there once"),
-        PrepareError::Changed { .. } => ("edit.file_changed", "sha256", "the file was to have this SHA-256"),
-        PrepareError::EmptyFind { .. } => ("edit.empty_find", "find", "a text of at least one character"),
-        PrepareError::NoChange { .. } => ("edit.no_change", "text", "this changes nothing"),
-        PrepareError::Target(_) => ("edit.file", "file", "this file"),
+    let (key, label) = match error {
+        PrepareError::NotFound { .. } => ("find", "this text, byte for byte"),
+        PrepareError::Ambiguous { .. } => ("find", "this text must be there once"),
+        PrepareError::Changed { .. } => ("sha256", "the file was to have this SHA-256"),
+        PrepareError::EmptyFind { .. } => ("find", "a text of at least one character"),
+        PrepareError::NoChange { .. } => ("text", "this changes nothing"),
+        PrepareError::Target(_) => ("file", "this file"),
     };
-    let diagnostic = Diagnostic::error(code, format!("edit `{}` was not made: failed to {error}", edit.name)).label(label);
-    let mut diagnostic = place(diagnostic, plan, &edit.spans, key);
-    if let PrepareError::NotFound { candidates, file } | PrepareError::Changed { candidates, file, .. } = error {
-        diagnostic.notes = candidates.iter().flat_map(|candidate| describe(file, candidate)).collect();
-    }
-    diagnostic.help(match error {
-        PrepareError::NotFound { .. } => "copy the text from the file as it stands, white space included",
-        PrepareError::Ambiguous { .. } => "add lines before or after it until it is there once",
-        PrepareError::Changed { .. } => "look whether the edit still means what it meant, then mend `sha256`, or leave it out",
-        PrepareError::EmptyFind { .. } | PrepareError::NoChange { .. } => "mend the text",
-        PrepareError::Target(_) => "the file must be there, readable, and writable by this user",
-    })
-}
-
-/// A near place in lines of text: where, how near, what differs.
-fn describe(file: &Path, candidate: &Candidate) -> Vec<String> {
-    let percent = candidate.similarity * 100.0;
-    let place = format!("nearest: {}:{} ({percent:.0} % alike)", file.display(), candidate.lines.start);
-    std::iter::once(place).chain(candidate.differences.iter().map(|difference| format!("  {difference}"))).collect()
+    let mut diagnostic = error.diagnostic();
+    diagnostic.message = format!("edit `{}`: {}", edit.name, diagnostic.message);
+    place(diagnostic, plan, &edit.spans, key).label(label)
 }
 
 fn refuse(findings: &mut Findings, name: &str, why: String, problems: Vec<Diagnostic>) {
