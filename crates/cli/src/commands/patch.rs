@@ -38,7 +38,7 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
 
 /// The journal of a state directory.
 pub(crate) fn journal(state: &StateDir) -> Result<Journal, Failure> {
-    Journal::open(&state.journal_dir(), &registry()?).map_err(|error| of_edit(&error))
+    Journal::open(state.path(), &registry()?).map_err(|error| of_edit(&error))
 }
 
 fn registry() -> Result<std::path::PathBuf, Failure> {
