@@ -14,7 +14,8 @@ const VERSION: u64 = 1;
 const WORD: u64 = 8;
 const FIRST_HITS: u64 = 16;
 const NAME_BYTES: u64 = 256;
-const SLOT_HEAD: usize = 40;
+const SLOT_HEAD: usize = 32;
+const LENGTH_SHIFT: u32 = 16;
 const MOST_SLOTS: u64 = 1 << 20;
 const MOST_SLOT_BYTES: u64 = 1 << 16;
 
@@ -100,9 +101,9 @@ impl Ring {
 
 fn decode(slot: &[u8]) -> Option<RawHit> {
     let (words, _) = slot.as_chunks::<8>();
-    let [sequence, _, time_ns, thread, tail] = words.first_chunk::<5>()?.map(u64::from_le_bytes);
-    let probe = usize::try_from(tail & 0xFFFF_FFFF).ok()?;
-    let length = usize::try_from(tail >> 32).ok()?;
+    let [sequence, time_ns, thread, tag] = words.first_chunk::<4>()?.map(u64::from_ne_bytes);
+    let probe = usize::try_from(tag & ((1 << LENGTH_SHIFT) - 1)).ok()?;
+    let length = usize::try_from(tag >> LENGTH_SHIFT).ok()?;
     let payload = slot.get(SLOT_HEAD..SLOT_HEAD.checked_add(length)?)?;
     let (Data::Tuple(values) | Data::List(values)) = Reader::new(payload).next_value()? else { return None };
     Some(RawHit { sequence, time_ns, thread, probe, values })

@@ -67,10 +67,20 @@ def _bound_in(node):
     )
 
 
+def _bound_by_item_before(statement, node):
+    """Tells whether an earlier item of the same `with` gives a name its value."""
+    if not isinstance(statement, (_ast.With, _ast.AsyncWith)):
+        return False
+    given = [part for part in trees.own_expressions(statement) if isinstance(part, _ast.Name) and isinstance(part.ctx, _ast.Store)]
+    return any(part.id == node.id and (part.lineno, part.col_offset) < (node.lineno, node.col_offset) for part in given)
+
+
 def _judged(module, spot, node, deferred, first):
     state = names.classify(module, spot, node.id)
-    if state == names.LATER and deferred:
+    if state in (names.LATER, names.NEXT_ROUND) and deferred:
         state = names.MAYBE
+    if _bound_by_item_before(spot.statement, node):
+        state = names.BOUND
     if state == names.BOUND:
         return []
     return [
@@ -81,7 +91,7 @@ def _judged(module, spot, node, deferred, first):
             "inserted_line": node.lineno - first + 1,
             "column": node.col_offset + 1,
             "scope": spot.qualified or "<module>",
-            "later": state == names.LATER,
+            "later": state in (names.LATER, names.NEXT_ROUND),
             "candidates": names.candidates(module, spot, node.id),
         }
     ]

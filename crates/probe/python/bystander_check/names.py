@@ -8,7 +8,8 @@ import _ast
 from bystander_overlay import scope as scopes
 from bystander_overlay import tree as trees
 
-BOUND, MAYBE, UNDEFINED, LATER = "bound", "maybe", "undefined", "later"
+BOUND, MAYBE, UNDEFINED, LATER, NEXT_ROUND = "bound", "maybe", "undefined", "later", "next round"
+"""The last two: bound further down only, and so in the same loop that reading it fails in the first round of all."""
 _MODULE_NAMES = frozenset(
     "__name__ __file__ __doc__ __spec__ __loader__ __package__ __path__ __cached__ __builtins__ __annotations__ __dict__ __debug__".split()
 )
@@ -74,16 +75,25 @@ def _in_own_scope(spot, name, after, own, module):
         return BOUND
     if isinstance(spot.scope, _ast.ClassDef):
         return _in_module(module, spot, name, after) if not _may_precede(spot, name, after) else MAYBE
-    return MAYBE if _may_precede(spot, name, after) else LATER
+    if _may_precede(spot, name, after):
+        return MAYBE
+    return _in_loop(spot, name) or LATER
+
+
+def _in_loop(spot, name):
+    """What a binding further down in the same loop means: perhaps a value where the place may be passed over in the first round."""
+    blocks = spot.local_blocks()
+    for position, block in enumerate(blocks):
+        if isinstance(block.owner, trees.LOOPS) and _binds_somewhere(block.owner, name):
+            inner = [item.owner for item in blocks[position + 1 :]]
+            straight = all(isinstance(owner, trees.LOOPS + (_ast.With, _ast.AsyncWith)) for owner in inner)
+            return NEXT_ROUND if straight else MAYBE
+    return None
 
 
 def _may_precede(spot, name, after):
-    """Tells whether some binding of a name in the scope can run before the place: one further up, or any in the same loop."""
+    """Tells whether some binding of a name in the scope, further up, can run before the place."""
     blocks = spot.local_blocks()
-    loops = [block.owner for block in blocks if isinstance(block.owner, trees.LOOPS)]
-    roots = loops[:1] or []
-    if any(_binds_somewhere(loop, name) for loop in roots):
-        return True
     last = len(blocks) - 1
     for position, block in enumerate(blocks):
         end = block.index + (1 if position == last and after else 0)

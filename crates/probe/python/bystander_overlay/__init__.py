@@ -188,13 +188,15 @@ def _with_flags(inherited, args, keywords):
 
 
 def _disguise():
-    """Makes the stand-ins look like what they replace, so that import errors show the frames they always showed."""
-    frozen = "<frozen importlib._bootstrap_external>"
-    for function in (_get_code, _probed_code):
-        function.__code__ = _renamed(function.__code__, frozen)
+    """Gives the functions of this file names that tracers skip, and the stand-ins the looks of what they replace."""
+    for owner in (globals(), Record.__dict__, Overlay.__dict__):
+        for function in list(owner.values()):
+            if type(function) is type(_disguise) and function.__module__ == __name__:
+                function.__code__ = _renamed(function.__code__, "<bystander>")
+    for function in (_get_code, _probed_code):  # Frames that an import error never shows.
+        function.__code__ = _renamed(function.__code__, "<frozen importlib._bootstrap_external>")
     _get_code.__name__, _get_code.__qualname__ = "get_code", "SourceLoader.get_code"
     _get_code.__module__ = _real_get_code.__module__
-    _compile.__code__ = _renamed(_compile.__code__, "<bystander compile>")
     _compile.__name__ = _compile.__qualname__ = "compile"
     _compile.__module__, _compile.__doc__ = "builtins", _real_compile.__doc__
 

@@ -12,10 +12,12 @@ from time import time_ns
 
 from bystander_overlay import encode as encoding
 from bystander_overlay.reading import Unreadable
-from bystander_overlay.ring import HITS, SLOT_HEAD
+from bystander_overlay.ring import HITS, LENGTH_SHIFT, SLOT_FORMAT
 from bystander_overlay.secret import ALWAYS, NEVER, TEXT_ONLY
 
 _OURS = (ValueError, TypeError, MemoryError, OverflowError, RecursionError, RuntimeError, IndexError, KeyError, AttributeError)
+SURVIVES_RECURSION = sys.version_info >= (3, 9)
+"""Before 3.9 the interpreter aborts when a RecursionError is swallowed and the recursion goes on; there it is the program's."""
 _TEXT_LIMIT = encoding.TEXT_LIMIT
 _ITEM_LIMIT = encoding.ITEM_LIMIT
 
@@ -25,9 +27,12 @@ def belongs_to_program(error):
     kind = type(error)
     if not any(kind is known for known in _OURS):
         return True
+    if kind is RecursionError and not SURVIVES_RECURSION:
+        return True
     trace = error.__traceback__
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith("<bystander"):
+        module = trace.tb_frame.f_globals.get("__name__")
+        if type(module) is not str or not module.startswith("bystander_overlay."):
             return True
         trace = trace.tb_next
     return False
@@ -64,8 +69,8 @@ def direct(ring, index, limit):
     take, claim = ring.counter(index), ring.claim
     memory, slots, slot_bytes = ring.memory, ring.slots, ring.slot_bytes
     commits, data = ring.commit_offset, ring.data_offset
-    capacity = slot_bytes - SLOT_HEAD
-    put = Struct("<QQQQII%ds" % capacity).pack_into
+    capacity = ring.capacity
+    put = Struct(SLOT_FORMAT % capacity).pack_into
     local = _local()
 
     def hook(*values):
@@ -97,15 +102,17 @@ def direct(ring, index, limit):
                 break
             else:
                 payload = dumps(values, 2)
-            if len(payload) > capacity:
+            length = len(payload)
+            if length > capacity:
                 payload = _shrunk(_encoded(values), capacity)
+                length = len(payload)
             try:
                 thread = local.id
             except AttributeError:
                 thread = local.id = get_native_id()
             if not sequence:
                 ring.note_name()
-            put(memory, data + slot * slot_bytes, sequence, number, time_ns(), thread, index, len(payload), payload)
+            put(memory, data + slot * slot_bytes, sequence, time_ns(), thread, length << LENGTH_SHIFT | index, payload)
             memory[commit] = 1
         except Exception as error:
             if belongs_to_program(error):
@@ -176,7 +183,7 @@ def general(ring, index, limit, captures, namespaces):
                 thread = local.id = get_native_id()
             if not sequence:
                 ring.note_name()
-            ring.put(sequence, number, time_ns(), thread, index, _fitting(shown, ring.capacity))
+            ring.put(sequence, time_ns(), thread, index, _fitting(shown, ring.capacity))
         except Exception as error:
             if belongs_to_program(error):
                 raise

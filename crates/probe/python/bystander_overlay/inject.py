@@ -4,12 +4,14 @@ A name becomes an argument only where it is bound for certain; other names of th
 globals are read from the frame. So no read can raise in the program and no scope changes.
 """
 
+import sys
+
 import _ast
 
 from bystander_overlay import capture as captures
 from bystander_overlay import scope as scopes
 from bystander_overlay import tree as trees
-from bystander_overlay.hook import Capture
+from bystander_overlay.hook import SURVIVES_RECURSION, Capture
 from bystander_overlay.reading import Unreadable
 from bystander_overlay.secret import ALWAYS, secrecy
 
@@ -23,6 +25,8 @@ class Injection:
     def __init__(self, probe, site):
         self.spot = site.spot
         self.after = site.after
+        self.line = site.line
+        self.column = getattr(site.spot.statement, "col_offset", 0)
         self.names = scopes.names_of(self.spot.scope)
         self.hook = "__bystander_%d__" % probe["index"]
         self.arguments = []
@@ -34,7 +38,7 @@ class Injection:
             expressions.append(probe["rank"])
         for index, text in enumerate(expressions):
             self.captures.append(self._capture(index, text, probe["unsafe"]))
-        self.node = self._statement(site)
+        self.node = self._statement()
 
     def _capture(self, index, text, unsafe):
         node = captures.parse(text)
@@ -83,17 +87,14 @@ class Injection:
             if owner and owner[-1] and isinstance(part, _ast.Attribute) and part.attr.startswith("__") and not part.attr.endswith("__"):
                 part.attr = "_%s%s" % (owner[-1], part.attr)
 
-    def _statement(self, site):
+    def _statement(self):
         begin = [self.hook + ".begin()"] if self.lines else []
         call = "%s(%s)" % (self.hook, ", ".join(self.arguments))
         text = "".join("\n    " + line for line in begin + self.lines + [call])
-        source = "try:" + text + "\nexcept (NameError, RecursionError, MemoryError):\n    pass\n"
+        ours = "NameError, RecursionError, MemoryError" if SURVIVES_RECURSION else "NameError, MemoryError"
+        source = "try:%s\nexcept (%s):\n    pass\n" % (text, ours)
         node = compile(source, "<injected>", "exec", 0x400, True).body[0]
-        column = getattr(site.spot.statement, "col_offset", 0)
-        for part in trees.walk(node):
-            if isinstance(part, (_ast.expr, _ast.stmt, _ast.excepthandler)):
-                part.lineno = part.end_lineno = site.line
-                part.col_offset = part.end_col_offset = column
+        self._take_place(node)
         return node
 
     def namespaces(self):
@@ -103,6 +104,22 @@ class Injection:
         if isinstance(self.spot.scope, trees.FUNCTIONS):
             return _global_names
         return _all_names
+
+    def keep_order(self, names):
+        """Mentions variables in a branch that never runs, so that naming one early does not change their order.
+
+        Before 3.10 the order is that of the compiled code, so there the branch must not be one that the compiler leaves out.
+        """
+        never = "0" if sys.version_info >= (3, 10) else self.hook + " is None"
+        branch = compile("if %s:\n    %s,\n" % (never, ", ".join(names)), "<injected>", "exec", 0x400, True).body[0]
+        self._take_place(branch)
+        self.node.body.insert(0, branch)
+
+    def _take_place(self, node):
+        for part in trees.walk(node):
+            if isinstance(part, (_ast.expr, _ast.stmt, _ast.excepthandler)):
+                part.lineno = part.end_lineno = self.line
+                part.col_offset = part.end_col_offset = self.column
 
     def insert(self):
         """Puts the statement into the tree; returns the list it went into."""

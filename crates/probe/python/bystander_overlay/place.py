@@ -170,16 +170,23 @@ def _at_line(module, line, mark):
         return _marked(every, line, mark)
     if not every or line > max(trees.last_line(spot.statement) for spot in every):
         raise PlaceProblem("line_past_end", line=line, last=max([trees.last_line(spot.statement) for spot in every] or [0]))
-    chosen = None
-    for spot in every:
-        if trees.first_line(spot.statement) <= line <= trees.last_line(spot.statement):
-            chosen = spot
+    chosen = _first_on(every, line) or _innermost_around(every, line)
     if chosen is None or _is_below_head(chosen.statement, line):
         later = [spot for spot in every if trees.first_line(spot.statement) >= line]
-        chosen = later[0] if later else chosen
+        chosen = min(later, key=lambda spot: trees.first_line(spot.statement)) if later else chosen
     if isinstance(chosen.statement, trees.FUNCTIONS) and line >= chosen.statement.lineno:
         return _entry(module, chosen.statement)
     return _before(every, chosen)
+
+
+def _first_on(every, line):
+    """The outermost, leftmost statement that begins on a line."""
+    return next((spot for spot in every if trees.first_line(spot.statement) == line), None)
+
+
+def _innermost_around(every, line):
+    around = [spot for spot in every if trees.first_line(spot.statement) <= line <= trees.last_line(spot.statement)]
+    return around[-1] if around else None
 
 
 def _is_below_head(statement, line):

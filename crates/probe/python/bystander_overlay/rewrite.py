@@ -123,20 +123,29 @@ class Rewriter:
         if not made:
             return None
         plain = self.compile(tree, filename, "exec", flags, **call)
+        unsafe = any(probe["unsafe"] for probe, _, _ in made)
+        try:
+            code = self._with_injections(tree, made, filename, flags, call)
+            if not same_scopes(plain, code, unsafe):
+                for _, _, injection in made:
+                    _keep_order(injection, plain)
+                code = self._with_injections(tree, made, filename, flags, call)
+        except (SyntaxError, ValueError, TypeError) as error:
+            return self._refuse_all(made, "does not compile when rewritten: %s" % error)
+        if not same_scopes(plain, code, unsafe):
+            return self._refuse_all(made, "the capture would change the scopes of the function")
+        armed = [self._place(probe, site, injection) for probe, site, injection in made]
+        return code if any(armed) else None
+
+    def _with_injections(self, tree, made, filename, flags, call):
         changed = []
         try:
             for _, _, injection in made:
                 changed.append((injection.insert(), injection.node))
-            code = self.compile(tree, filename, "exec", flags, **call)
-        except (SyntaxError, ValueError, TypeError) as error:
-            return self._refuse_all(made, "does not compile when rewritten: %s" % error)
+            return self.compile(tree, filename, "exec", flags, **call)
         finally:
             for statements, node in reversed(changed):
                 del statements[[item is node for item in statements].index(True)]
-        if not same_scopes(plain, code):
-            return self._refuse_all(made, "the capture would change the scopes of the function")
-        armed = [self._place(probe, site, injection) for probe, site, injection in made]
-        return code if any(armed) else None
 
     def _place(self, probe, site, injection):
         try:
@@ -184,22 +193,39 @@ def _counterpart(tree, site):
     return places.Site(same_line[-1] if site.after else same_line[0], site.after, site.note)
 
 
-def same_scopes(plain, rewritten):
-    """Tells whether every function of the plain code has the same variables in the rewritten code."""
-    if _variables(plain) != _variables(rewritten):
+def _keep_order(injection, plain):
+    scope = injection.spot.scope
+    if isinstance(scope, trees.FUNCTIONS):
+        for code in _every(plain):
+            if code.co_name == scope.name and code.co_firstlineno == trees.first_line(scope):
+                injection.keep_order(code.co_varnames)
+                return
+
+
+def _every(code):
+    yield code
+    for inner in _nested(code):
+        for item in _every(inner):
+            yield item
+
+
+def same_scopes(plain, rewritten, unsafe=False):
+    """Tells whether every function of the plain code has the same variables in the rewritten code.
+
+    An unsafe expression may bring variables of its own: comprehensions keep theirs in the function from 3.12 on.
+    """
+    if plain.co_cellvars != rewritten.co_cellvars or plain.co_freevars != rewritten.co_freevars:
+        return False
+    if plain.co_varnames != rewritten.co_varnames and not (unsafe and set(plain.co_varnames) <= set(rewritten.co_varnames)):
         return False
     candidates = iter(_nested(rewritten))
     for inner in _nested(plain):
         for candidate in candidates:
-            if candidate.co_name == inner.co_name and same_scopes(inner, candidate):
+            if candidate.co_name == inner.co_name and same_scopes(inner, candidate, unsafe):
                 break
         else:
             return False
     return True
-
-
-def _variables(code):
-    return code.co_varnames, code.co_cellvars, code.co_freevars
 
 
 def _nested(code):

@@ -6,7 +6,7 @@ Layout (integers in the machine's order, unsigned 64 bits unless said otherwise)
     word 16+i   hits of probe i, never decreasing
     then        256 bytes: one length byte and the process's name as `multiprocessing` keeps it
     then        one commit byte a slot: 0 free, 1 written; the writer sets it last, the reader clears it
-    then        the slots: sequence number, number of the hit, time in ns, thread, probe and length (32 bits each), payload
+    then        the slots: sequence number, time in ns, thread, length of the payload * 65536 + probe, payload
 
 A reader that dies leaves the ring full; a writer that dies leaves everything it committed.
 """
@@ -25,7 +25,9 @@ MAGIC = 0x474E495259425945
 VERSION = 1
 HITS = 16
 ERRORS = 6
-SLOT_HEAD = 40
+SLOT_HEAD = 32
+SLOT_FORMAT = "=QQQQ%ds"
+LENGTH_SHIFT = 16
 _NAME_BYTES = 256
 _PAGE = 4096
 _STORES_AT_ONCE = sys.version_info >= (3, 10)
@@ -52,7 +54,7 @@ class Ring:
         self.claim = count().__next__
         self.counters = {}
         self.capacity = self.slot_bytes - SLOT_HEAD
-        self._pack = Struct("<QQQQII%ds" % self.capacity).pack_into
+        self._pack = Struct(SLOT_FORMAT % self.capacity).pack_into
         self._head(len(limits))
 
     def _head(self, probes):
@@ -72,11 +74,11 @@ class Ring:
         """Tells whether the slot of a sequence number still waits for the reader: the ring is full."""
         return self.memory[self.commit_offset + sequence % self.slots]
 
-    def put(self, sequence, number, time_ns, thread, probe, payload):
+    def put(self, sequence, time_ns, thread, probe, payload):
         """Writes one hit and commits it."""
         slot = sequence % self.slots
         where = self.data_offset + slot * self.slot_bytes
-        self._pack(self.memory, where, sequence, number, time_ns, thread, probe, len(payload), payload)
+        self._pack(self.memory, where, sequence, time_ns, thread, len(payload) << LENGTH_SHIFT | probe, payload)
         self.memory[self.commit_offset + slot] = 1
 
     def note_name(self):

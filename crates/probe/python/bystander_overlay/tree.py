@@ -64,7 +64,7 @@ def blocks_of(node):
 
 
 def spots(node, scopes=None, blocks=()):
-    """Yields a `Spot` for every statement below a module or scope, in the order of the text."""
+    """Yields a `Spot` for every statement below a module or scope, outer ones first."""
     scopes = scopes or (node,)
     for owner, field, statements in blocks_of(node):
         for index, statement in enumerate(statements):

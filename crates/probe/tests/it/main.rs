@@ -2,4 +2,8 @@
 
 mod check;
 mod delivery;
+mod in_process;
+mod inserted;
+mod rings;
+mod tools;
 mod world;
