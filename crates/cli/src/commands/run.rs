@@ -1,6 +1,6 @@
 //! `bystander run`: an experiment from its file to its answers; or a run that was stopped, taken up where it stood.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use bystander_host::local::LocalPlace;
@@ -132,7 +132,7 @@ fn conducted(
 }
 
 /// The newest run of a file, where it was stopped before its end.
-fn newest_unfinished(store: &Store, file: &PathBuf) -> Result<Option<RunRecord>, Failure> {
+fn newest_unfinished(store: &Store, file: &Path) -> Result<Option<RunRecord>, Failure> {
     let newest = store.runs_for(file).map_err(|error| state::of_store(&error))?.into_iter().next();
     Ok(newest.filter(|run| matches!(run.status, RunStatus::Running | RunStatus::Interrupted | RunStatus::Broken)))
 }

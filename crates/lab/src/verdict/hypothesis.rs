@@ -33,7 +33,7 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
     let arms: Vec<(Arm<'_>, Outcome)> = hypothesis.predicts.iter().map(|p| (Arm::of(ledger, &p.cell), p.outcome)).collect();
     let unseen: Vec<String> = arms.iter().filter(|(arm, _)| arm.is_empty()).map(|(arm, _)| format!("a launch of {}", arm.cell)).collect();
     if !unseen.is_empty() {
-        answer.text = format!("Open: {} is missing.", unseen.join(" and "));
+        answer.text = format!("{} is missing.", unseen.join(" and "));
         answer.needs = Some(Needs { launches_per_cell: None, missing: unseen });
         return answer;
     }
@@ -50,8 +50,7 @@ fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool
             answer.verdict = Verdict::Refuted;
             answer.strength = Some(Strength::Shown);
             answer.text = format!(
-                "Refuted by trial {}: it predicts that {} is {}, and trial {} {outcome}. One counterexample is enough.",
-                trial.id,
+                "It predicts that {} is {}, and trial {} {outcome}. One counterexample is enough.",
                 prediction.cell,
                 prediction.outcome.word(),
                 trial.id
@@ -70,10 +69,10 @@ fn weigh(answer: &mut Answer, arms: &[(Arm<'_>, Outcome)]) {
     answer.evidence = arms.iter().flat_map(|(arm, _)| arm.evidence()).collect();
     let failing = arms.iter().filter(|(_, outcome)| *outcome != Outcome::Completed).map(|(arm, _)| arm.n()).sum::<u32>();
     let completing = arms.iter().filter(|(_, outcome)| *outcome == Outcome::Completed).map(|(arm, _)| arm.n()).sum::<u32>();
-    let held = format!("every prediction held in {} per cell", launches(least));
+    let held = format!("Every prediction held in {} per cell", launches(least));
     if failing == 0 || completing == 0 {
         answer.text = format!(
-            "Open: {held}, but the claim predicts the same outcome everywhere, so chance and other causes are not told apart from it."
+            "{held}, but the claim predicts the same outcome everywhere, so chance and other causes are not told apart from it."
         );
         answer.needs = Some(Needs {
             launches_per_cell: None,
@@ -87,9 +86,9 @@ fn weigh(answer: &mut Answer, arms: &[(Arm<'_>, Outcome)]) {
     if p <= ALPHA {
         answer.verdict = Verdict::Supported;
         answer.strength = Some(Strength::Shown);
-        answer.text = format!("Supported: {held}, and that is beyond chance ({}).", p_value(p));
+        answer.text = format!("{held}, and that is beyond chance ({}).", p_value(p));
     } else {
-        answer.text = format!("Open: {held}, which chance explains too ({}).", p_value(p));
+        answer.text = format!("{held}, which chance explains too ({}).", p_value(p));
         answer.needs = Some(Needs {
             launches_per_cell: reach::blocks_needed(ALPHA).ok(),
             missing: vec!["more launches of the cells it predicts".to_owned()],

@@ -83,7 +83,7 @@ fn breaks(mut answer: Answer, name: &str, trial: &TrialRecord, without: &Arm<'_>
     answer.verdict = Verdict::Perturbs;
     answer.strength = Some(Strength::Shown);
     answer.text = format!(
-        "{name} breaks its program: the failing frame of trial {} lies on a line that it inserted ({}); without it, {}.",
+        "It breaks its program: the failing frame of trial {} lies on a line that it inserted ({}); without it, {}.",
         trial.id,
         cause.map_or("", |cause| cause.text.as_str()),
         without.said()
@@ -97,7 +97,7 @@ fn not_needed(answer: &mut Answer, name: &str, with: &Arm<'_>, without: &Arm<'_>
     answer.verdict = Verdict::NotNeeded;
     answer.strength = Some(Strength::Shown);
     answer.text = format!(
-        "{name} is not needed for this failure: {} fails in trial {} as {} does in trial {}, with the same signature. That {name} has no effect at all is another claim, and is not made.",
+        "The failure happens without it: {} fails in trial {} as {} does in trial {}, with the same signature. That {name} has no effect at all is another claim, and is not made.",
         without.cell, shared.1.id, with.cell, shared.0.id
     );
     answer.evidence = [evidence_of(shared.1), evidence_of(shared.0)].concat();

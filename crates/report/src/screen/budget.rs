@@ -9,13 +9,17 @@ use crate::place::{bracketed, trials};
 use crate::prose::{clean, count, sentences};
 
 const FINDINGS: usize = 2;
-const ALTERNATIVES: usize = 5;
+const ALTERNATIVES: usize = 6;
 const PLACES: usize = 4;
 const LINES: usize = 3;
 
 pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
-    for finding in report.budgets.iter().take(FINDINGS) {
-        write_short(page, finding, report.cells.len());
+    for (at, finding) in report.budgets.iter().take(FINDINGS).enumerate() {
+        if at == 0 {
+            write_short(page, finding, report.cells.len());
+        } else {
+            write_beside(page, finding, report.cells.len());
+        }
     }
     if report.budgets.len() > FINDINGS {
         page.indented(&format!("\u{2026} {} more budgets (show --why)", report.budgets.len() - FINDINGS));
@@ -29,6 +33,13 @@ fn write_short(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
     page.led("  ", None, 4, &sentences(text.trim_end(), page.style().width.saturating_mul(LINES)));
     let others = alternatives(budget, ALTERNATIVES).map_or_else(String::new, |text| format!("{text} "));
     page.led("  ", None, 4, &format!("{others}{}{}", where_seen(finding, cells), bracketed(&budget.evidence, PLACES)));
+}
+
+/// Writes a finding that differs from the first, in a line or two: what the first one explains is not said again.
+fn write_beside(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
+    let budget = &finding.budget;
+    let text = format!("{}. {} {}{}", number::equation(&budget.equation), break_even(budget), where_seen(finding, cells), bracketed(&budget.evidence, 1));
+    page.led("  ", None, 4, &text);
 }
 
 /// Writes one finding with everything that is known of it.
@@ -88,8 +99,12 @@ fn alternatives(budget: &BudgetReport, most: usize) -> Option<String> {
         .iter()
         .filter_map(|alternative| {
             let tokens = alternative.tokens?;
-            Some(format!("{} \u{2192} {}", number::figure(alternative.fraction), number::tokens(tokens.value.max(0.0))))
+            let given = if tokens.value < 1.0 { "none".to_owned() } else { number::tokens(tokens.value) };
+            Some((alternative.fraction, given))
         })
+        // The fraction at which nothing is left is named by the sentence before.
+        .filter(|(fraction, given)| given != "none" || (fraction - budget.fraction).abs() < 1e-9)
+        .map(|(fraction, given)| format!("{} \u{2192} {given}", number::figure(fraction)))
         .take(most)
         .collect();
     (!known.is_empty()).then(|| format!("Tokens at other fractions: {}.", known.join(", ")))
