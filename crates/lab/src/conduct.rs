@@ -164,6 +164,7 @@ fn ended(outcome: Outcome, class: &str, group: CauseGroup, text: &str) -> TrialE
         metrics: IndexMap::new(),
         metric_evidence: IndexMap::new(),
         budget: None,
+        configuration: None,
         peak_rss_bytes: None,
     }
 }

@@ -1,6 +1,6 @@
 //! Whether cells differ in more than their levels, and what two trials differ in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bystander_model::provenance::Provenance;
 
@@ -47,6 +47,11 @@ pub fn differences(ledger: &Ledger, first: &TrialRecord, second: &TrialRecord) -
     push("python packages".into(), packages(a), packages(b), false);
     push("kernel".into(), Some(a.kernel.clone()), Some(b.kernel.clone()), false);
     push("gpus".into(), Some(a.gpus.join(", ")), Some(b.gpus.join(", ")), false);
+    let (first_config, second_config) = (configuration(first), configuration(second));
+    for name in keys(first_config.keys(), second_config.keys()) {
+        let value = |config: &BTreeMap<String, String>, p: &Provenance| config.get(&name).map(|value| unfill(p, value));
+        push(format!("printed configuration {name}"), value(&first_config, a), value(&second_config, b), planned.levels_differ());
+    }
     found
 }
 
@@ -71,6 +76,42 @@ pub fn unplanned_differences(ledger: &Ledger) -> Vec<String> {
         }
     }
     found
+}
+
+/// The configuration that a trial printed, setting by setting: `NAME=VALUE` or `'NAME': VALUE`, split at commas outside brackets and quotes.
+fn configuration(trial: &TrialRecord) -> BTreeMap<String, String> {
+    let Some(line) = trial.end.as_ref().and_then(|end| end.configuration.as_ref()) else { return BTreeMap::new() };
+    let inner = line.text.find(['(', '{']).and_then(|open| line.text.get(open + 1..line.text.rfind([')', '}'])?)).unwrap_or_default();
+    let mut settings = BTreeMap::new();
+    for setting in split_at_commas(inner) {
+        let (name, value) = match (setting.split_once('='), setting.split_once(':')) {
+            (Some((name, value)), _) if name.trim().chars().all(|c| c.is_alphanumeric() || c == '_') => (name, value),
+            (_, Some((name, value))) => (name, value),
+            _ => continue,
+        };
+        settings.insert(name.trim().trim_matches(['\'', '"']).to_owned(), value.trim().to_owned());
+    }
+    settings
+}
+
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
+    for (at, letter) in text.char_indices() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth -= 1,
+            (None, ',') if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            (None, _) => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
 }
 
 /// The command with its placeholders back in: what differs in every trial by design is no difference.
@@ -124,6 +165,11 @@ impl<'a> Planned<'a> {
         by_level || by_probe || name == "BYSTANDER_TRIAL"
     }
 
+    /// The levels are what a program is configured by, directly or through what it derives from them.
+    fn levels_differ(&self) -> bool {
+        self.first.slot.cell.levels != self.second.slot.cell.levels
+    }
+
     fn any_probe(&self) -> bool {
         [self.first, self.second].into_iter().any(|trial| self.ledger.plan.probes_of(&trial.slot.cell).next().is_some())
     }
@@ -134,5 +180,16 @@ impl<'a> Planned<'a> {
 
     fn file(&self, file: &std::path::Path) -> bool {
         [self.first, self.second].into_iter().any(|trial| trial.edited.iter().any(|edit| edit.file == file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_at_commas;
+
+    #[test]
+    fn settings_are_split_outside_brackets_and_quotes() {
+        assert_eq!(split_at_commas("a=1, b='x, y', c=[1, 2], d={'e': 3}"), ["a=1", " b='x, y'", " c=[1, 2]", " d={'e': 3}"]);
+        assert_eq!(split_at_commas(""), [""]);
     }
 }

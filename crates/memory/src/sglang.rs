@@ -15,7 +15,7 @@ use bystander_model::ids::TrialId;
 use bystander_model::reading::{ErrorSeen, LogLine, Reading};
 
 use self::hits::Hits;
-use self::seen::Seen;
+use self::seen::{Seen, Source};
 use self::version::Fingerprint;
 
 /// The longest part of a line that is read, in bytes; the arguments of a server take about 8 KiB.
@@ -26,6 +26,7 @@ const LOOKED_AT: usize = 64 << 10;
 pub struct SglangReader {
     seen: Seen,
     hits: Hits,
+    configuration: Option<Source>,
     version: Fingerprint,
 }
 
@@ -47,6 +48,9 @@ impl SglangReader {
         let line = LogLine { text: clip(line.text), ..*line };
         self.version.line(line.text, || format!("{}:{}", line.stream.name(), line.number));
         self.seen.line(&line);
+        if self.configuration.is_none() && line.text.contains("server_args=") {
+            self.configuration = Some(Source::whole(&line));
+        }
     }
 
     /// Takes the next hit.
@@ -64,7 +68,7 @@ impl SglangReader {
         let about_sizing = explained.as_ref().is_some_and(|explained| explained.class != "memory.device_oom");
         let evidence = budget.as_ref().filter(|_| about_sizing).map_or_else(Vec::new, |budget| budget.evidence.clone());
         let (class, text) = explained.map(|explained| (explained.class.to_owned(), explained.text)).unzip();
-        Reading { class, text, evidence, budget }
+        Reading { class, text, evidence, budget, configuration: self.configuration.as_ref().map(|source| source.evidence(trial)) }
     }
 }
 

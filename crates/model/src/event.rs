@@ -122,6 +122,9 @@ pub struct TrialEnd {
     pub metric_evidence: IndexMap<String, Evidence>,
     /// The engine's memory budget, where one could be read.
     pub budget: Option<BudgetReport>,
+    /// The effective configuration that the program printed, with its place; `None` where no reader knows such a line.
+    #[serde(default)]
+    pub configuration: Option<Evidence>,
     /// Peak resident memory of the process tree, in bytes, as sampled.
     pub peak_rss_bytes: Option<u64>,
 }

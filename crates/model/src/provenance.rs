@@ -28,8 +28,6 @@ pub struct Provenance {
     pub kernel: String,
     /// Names of GPUs and driver version, where there are any.
     pub gpus: Vec<String>,
-    /// The effective configuration that the program printed, where one was found, with its place.
-    pub effective_config: Option<String>,
 }
 
 /// The state of a git work tree.

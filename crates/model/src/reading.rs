@@ -43,4 +43,6 @@ pub struct Reading {
     pub evidence: Vec<Evidence>,
     /// The memory budget, also of a server that runs.
     pub budget: Option<BudgetReport>,
+    /// The line in which the program says with which configuration it runs, whole: it beats the command line.
+    pub configuration: Option<Evidence>,
 }

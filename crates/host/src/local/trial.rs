@@ -200,7 +200,6 @@ fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits,
         python: program.and_then(|program| place.python_of(&program, command)),
         kernel: machine::kernel(),
         gpus: machine::gpus(),
-        effective_config: None,
     }
 }
 
@@ -224,6 +223,7 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         metrics: values,
         metric_evidence,
         budget: verdict.budget,
+        configuration: verdict.configuration,
         peak_rss_bytes,
     }
 }

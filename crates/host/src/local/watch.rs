@@ -237,7 +237,8 @@ impl<'a> Watch<'a> {
             }
             TrialEvent::KeeperLost(lost) => {
                 self.gone = true;
-                self.facts.harness_error = Some(format!("keep the trial together: its keeper was killed; {} of its processes were ended", lost.orphans));
+                self.facts.harness_error =
+                    Some(format!("keep the trial together: its keeper was killed; {} of its processes were ended", lost.orphans));
             }
             TrialEvent::Ready(_) | TrialEvent::StreamEnded(_) | TrialEvent::Cancelled => {}
         }

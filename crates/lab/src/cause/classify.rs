@@ -33,6 +33,8 @@ pub struct Classification {
     pub evidence: Vec<Evidence>,
     /// The engine's memory budget, where a reader found one.
     pub budget: Option<BudgetReport>,
+    /// The effective configuration that the program printed, where a reader knows the line.
+    pub configuration: Option<Evidence>,
 }
 
 /// Tells how and why a trial ended. `readers` have seen its lines and hits.
@@ -43,12 +45,13 @@ pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classificat
     let error_line = telling_line(facts).filter(|_| first.is_none());
     let readings = read(facts, readers, first, error_line);
     let budget = readings.iter().find_map(|reading| reading.budget.clone());
+    let configuration = readings.iter().find_map(|reading| reading.configuration.clone());
     if let Some(cause) = &mut cause
         && outcome.counts()
     {
         refine(cause, &readings);
     }
-    Classification { outcome, cause, evidence: outcome_evidence(facts), budget }
+    Classification { outcome, cause, evidence: outcome_evidence(facts), budget, configuration }
 }
 
 fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cause>) {

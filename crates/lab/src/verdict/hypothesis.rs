@@ -71,9 +71,8 @@ fn weigh(answer: &mut Answer, arms: &[(Arm<'_>, Outcome)]) {
     let completing = arms.iter().filter(|(_, outcome)| *outcome == Outcome::Completed).map(|(arm, _)| arm.n()).sum::<u32>();
     let held = format!("Every prediction held in {} per cell", launches(least));
     if failing == 0 || completing == 0 {
-        answer.text = format!(
-            "{held}, but the claim predicts the same outcome everywhere, so chance and other causes are not told apart from it."
-        );
+        answer.text =
+            format!("{held}, but the claim predicts the same outcome everywhere, so chance and other causes are not told apart from it.");
         answer.needs = Some(Needs {
             launches_per_cell: None,
             missing: vec!["a prediction of the opposite outcome where the claim's cause is absent".to_owned()],

@@ -19,7 +19,7 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     }
     let name = instrument_name(contrast);
     if let Some(trial) = blamed(ledger, name, &without) {
-        return breaks(answer, name, trial, &without);
+        return breaks(answer, trial, &without);
     }
     if let Some(shared) = with.shares_failure_with(&without) {
         not_needed(&mut answer, name, &with, &without, shared);
@@ -78,7 +78,7 @@ fn blamed<'a>(ledger: &'a Ledger, name: &str, without: &Arm<'a>) -> Option<&'a T
     })
 }
 
-fn breaks(mut answer: Answer, name: &str, trial: &TrialRecord, without: &Arm<'_>) -> Answer {
+fn breaks(mut answer: Answer, trial: &TrialRecord, without: &Arm<'_>) -> Answer {
     let cause = trial.end.as_ref().and_then(|end| end.cause.as_ref());
     answer.verdict = Verdict::Perturbs;
     answer.strength = Some(Strength::Shown);

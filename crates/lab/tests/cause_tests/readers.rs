@@ -29,6 +29,7 @@ impl CauseReader for Knows {
             text: known.map(|error| format!("explained at line {}", error.line)),
             evidence: known.map(|_| Evidence::log(trial, Stream::Stderr, 1, "Load weight begin")).into_iter().collect(),
             budget: None,
+            configuration: None,
         }
     }
 }

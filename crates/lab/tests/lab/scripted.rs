@@ -120,6 +120,7 @@ fn end(order: &TrialOrder, ends: &Ends) -> TrialEnd {
         metrics: IndexMap::from([("tokens".to_owned(), value)]),
         metric_evidence: IndexMap::new(),
         budget: None,
+        configuration: None,
         peak_rss_bytes: None,
     }
 }

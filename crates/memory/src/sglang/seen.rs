@@ -29,6 +29,11 @@ impl Source {
         Self { stream: line.stream, line: line.number, text }
     }
 
+    /// Keeps a line whole, as far as it is read.
+    pub(crate) fn whole(line: &LogLine<'_>) -> Self {
+        Self { stream: line.stream, line: line.number, text: line.text.to_owned() }
+    }
+
     /// The line as evidence.
     pub(crate) fn evidence(&self, trial: TrialId) -> Evidence {
         Evidence::log(trial, self.stream, self.line, self.text.clone())

@@ -42,6 +42,7 @@ fn ended(cause: Option<&str>) -> EventBody {
         metrics: IndexMap::new(),
         metric_evidence: IndexMap::new(),
         budget: None,
+        configuration: None,
         peak_rss_bytes: None,
     })
 }

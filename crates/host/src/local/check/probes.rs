@@ -97,13 +97,14 @@ fn note(plan: &Plan, checked: &CheckedProbe, findings: &mut Findings) {
 }
 
 fn diagnostic(plan: &Plan, probe: &Probe, problem: &ProbeProblem) -> Diagnostic {
-    let key = match problem.field {
-        Field::At => "at".to_owned(),
-        Field::After => "after".to_owned(),
-        Field::Capture(index) => format!("capture.{index}"),
-        Field::Rank => "rank".to_owned(),
+    let expression = "write an expression of names that have a value at that place";
+    let (key, help) = match problem.field {
+        Field::At => ("at".to_owned(), "name a place that is there: `module:function`, or `path/to/file.py:LINE`"),
+        Field::After => ("after".to_owned(), "write one statement of that function as it stands there; `...` stands for anything"),
+        Field::Capture(index) => (format!("capture.{index}"), expression),
+        Field::Rank => ("rank".to_owned(), expression),
     };
-    let mut diagnostic = Diagnostic::error("probe.refused", format!("probe `{}`: {problem}", probe.name));
+    let mut diagnostic = Diagnostic::error("probe.refused", format!("probe `{}`: {problem}", probe.name)).help(help);
     diagnostic.notes = problem.notes();
     let diagnostic = place(diagnostic, plan, &probe.spans, &key);
     match problem.offset {
