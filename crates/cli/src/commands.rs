@@ -5,8 +5,6 @@ mod patch;
 mod run;
 mod show;
 
-pub(crate) use doctor::Finding;
-
 use std::process::ExitCode;
 
 use crate::args::{Args, Command};

@@ -4,6 +4,7 @@
 //! [`failure::Failure`], and its kind is the exit code.
 #![forbid(unsafe_code)]
 
+mod answered;
 mod args;
 mod commands;
 mod failure;

@@ -1,5 +1,6 @@
 //! The only place that prints. Standard output is data, standard error is talk.
 
+mod finding;
 mod plan;
 mod progress;
 
@@ -20,9 +21,9 @@ use bystander_model::report::Report;
 use bystander_report::Style;
 use serde_json::json;
 
-use crate::commands::Finding;
 use crate::failure::{Failure, exit};
 
+pub(crate) use finding::Finding;
 pub(crate) use progress::Progress;
 
 /// Lines are no wider than this where there is no terminal to ask.
@@ -154,15 +155,7 @@ impl Output {
         if self.json {
             return self.json(&json!({ "format": FORMAT, "findings": findings }));
         }
-        for finding in findings {
-            let mark = match (finding.works, finding.optional) {
-                (true, _) => "ok     ",
-                (false, true) => "without",
-                (false, false) => "MISSING",
-            };
-            let mend = finding.mend.map_or_else(String::new, |mend| format!("\n        {mend}"));
-            self.data(format!("{mark} {}: {}{mend}\n", finding.name, finding.found).as_bytes());
-        }
+        self.data(findings.iter().map(Finding::line).collect::<String>().as_bytes());
     }
 }
 

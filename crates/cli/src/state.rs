@@ -1,8 +1,10 @@
-//! Which state directory a command works in.
+//! What a command keeps its state in: the state directory, its record, its journal of edits.
 
 use std::path::{Path, PathBuf};
 
-use bystander_store::{LockError, StateDir, StateError, Store, StoreError};
+use bystander_edit::{Journal, default_registry_dir};
+use bystander_lab::ledger::Ledger;
+use bystander_store::{LockError, RunRecord, StateDir, StateError, Store, StoreError};
 
 use crate::failure::Failure;
 
@@ -51,4 +53,26 @@ pub(crate) fn of_lock(error: &LockError) -> Failure {
     Failure::user("failed to take the run")
         .because(error)
         .hint("wait until it ends, or run a copy of the experiment file with another --state DIR")
+}
+
+/// The ledger of a recorded run.
+pub(crate) fn replay(store: &Store, record: &RunRecord) -> Result<Ledger, Failure> {
+    let events = store.events(&record.id).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|error| of_store(&error))?;
+    Ledger::replay(&record.id, events).map_err(|error| Failure::environment("failed to read the run").because(&error))
+}
+
+/// The journal of a state directory.
+pub(crate) fn journal(state: &StateDir) -> Result<Journal, Failure> {
+    Journal::open(state.path(), &registry()?).map_err(|error| of_edit(&error))
+}
+
+/// The registry of this user's live edits.
+pub(crate) fn registry() -> Result<PathBuf, Failure> {
+    default_registry_dir().ok_or_else(|| {
+        Failure::environment("failed to find the registry of live edits: neither XDG_STATE_HOME nor HOME is set").hint("set HOME")
+    })
+}
+
+pub(crate) fn of_edit(error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::environment("failed to work on the journal of edits").because(error)
 }

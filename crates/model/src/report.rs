@@ -226,6 +226,26 @@ pub struct Answer {
     pub evidence: Vec<Evidence>,
 }
 
+impl Answer {
+    /// An answer with a verdict and nothing else yet.
+    #[must_use]
+    pub fn new(about: String, metric: &str, verdict: Verdict) -> Self {
+        Self {
+            about,
+            metric: metric.to_owned(),
+            verdict,
+            strength: None,
+            text: String::new(),
+            p: None,
+            interval: None,
+            interval_of: None,
+            estimate: None,
+            needs: None,
+            evidence: Vec::new(),
+        }
+    }
+}
+
 /// What would settle an open answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Needs {

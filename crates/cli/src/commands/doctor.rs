@@ -6,25 +6,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use bystander_edit::default_registry_dir;
 use bystander_store::StateDir;
-use serde::Serialize;
 
 use crate::failure::{Failure, exit};
-use crate::output::Output;
-
-/// One thing that was tried.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Finding {
-    /// What was tried.
-    pub(crate) name: &'static str,
-    /// Whether it works.
-    pub(crate) works: bool,
-    /// Whether experiments can be run without it.
-    pub(crate) optional: bool,
-    /// What was found.
-    pub(crate) found: String,
-    /// How to mend it.
-    pub(crate) mend: Option<&'static str>,
-}
+use crate::output::{Finding, Output};
 
 /// Tries everything.
 pub(crate) fn run(named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {

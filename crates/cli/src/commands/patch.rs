@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bystander_edit::{Journal, default_registry_dir, registry_status};
+use bystander_edit::{Journal, registry_status};
 use bystander_model::FORMAT;
 use bystander_model::patch::{EditState, PatchReport};
 use bystander_store::StateDir;
@@ -19,16 +19,16 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
         Some(path) => Some(StateDir::open_existing(path).map_err(|error| state::of_state(&error))?),
         None => StateDir::find(Path::new(".")).map_err(|error| state::of_state(&error))?,
     };
-    let mut journal = state.as_ref().map(journal).transpose()?;
+    let mut journal = state.as_ref().map(state::journal).transpose()?;
     if let PatchCommand::Revert { ids } = command {
         let journal = journal.as_mut().ok_or_else(no_state)?;
         revert(journal, ids, output)?;
     }
-    let mut edits = journal.as_ref().map(Journal::status).transpose().map_err(|error| of_edit(&error))?.unwrap_or_default();
-    let elsewhere = registry_status(&registry()?).map_err(|error| of_edit(&error))?;
+    let mut edits = journal.as_ref().map(Journal::status).transpose().map_err(|error| state::of_edit(&error))?.unwrap_or_default();
+    let elsewhere = registry_status(&state::registry()?).map_err(|error| state::of_edit(&error))?;
     edits.extend(elsewhere.into_iter().filter(|edit| !edits.iter().any(|known| known.id == edit.id)).collect::<Vec<_>>());
     let problems = match (command, &journal) {
-        (PatchCommand::Verify, Some(journal)) => journal.verify().map_err(|error| of_edit(&error))?,
+        (PatchCommand::Verify, Some(journal)) => journal.verify().map_err(|error| state::of_edit(&error))?,
         _ => Vec::new(),
     };
     let clean = problems.is_empty() && edits.iter().all(|edit| edit.state == EditState::Reverted);
@@ -36,21 +36,10 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
     Ok(ExitCode::from(if clean { exit::ANSWERED } else { exit::FAILED }))
 }
 
-/// The journal of a state directory.
-pub(crate) fn journal(state: &StateDir) -> Result<Journal, Failure> {
-    Journal::open(state.path(), &registry()?).map_err(|error| of_edit(&error))
-}
-
-fn registry() -> Result<std::path::PathBuf, Failure> {
-    default_registry_dir().ok_or_else(|| {
-        Failure::environment("failed to find the registry of live edits: neither XDG_STATE_HOME nor HOME is set").hint("set HOME")
-    })
-}
-
 fn revert(journal: &mut Journal, ids: &[String], output: &mut Output) -> Result<(), Failure> {
     let live: Vec<String> = journal
         .status()
-        .map_err(|error| of_edit(&error))?
+        .map_err(|error| state::of_edit(&error))?
         .into_iter()
         .filter(|edit| edit.state != EditState::Reverted)
         .map(|edit| edit.id)
@@ -60,7 +49,7 @@ fn revert(journal: &mut Journal, ids: &[String], output: &mut Output) -> Result<
     }
     // The newest first: edits of one file lie on top of each other.
     for id in live.iter().rev().filter(|id| ids.is_empty() || ids.contains(id)) {
-        let undone = journal.revert(id).map_err(|error| of_edit(&error))?;
+        let undone = journal.revert(id).map_err(|error| state::of_edit(&error))?;
         output.say(&format!("{}: {} ({})", undone.file.display(), undone.how, undone.name));
     }
     Ok(())
@@ -69,8 +58,4 @@ fn revert(journal: &mut Journal, ids: &[String], output: &mut Output) -> Result<
 fn no_state() -> Failure {
     Failure::user("failed to find a state directory at or above the working directory")
         .hint("name the one that holds the edit with --state DIR; `bystander patch status` shows it")
-}
-
-fn of_edit(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::environment("failed to work on the journal of edits").because(error)
 }

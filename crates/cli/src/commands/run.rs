@@ -4,21 +4,20 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bystander_host::local::LocalPlace;
+use bystander_host::secrets::Masker;
 use bystander_lab::conduct;
 use bystander_lab::ledger::Ledger;
-use bystander_lab::place::{Checkup, LabError, Place as _};
-use bystander_lab::plan::{Expect, Plan, Refused};
+use bystander_lab::place::{Checkup, LabError, Place as _, TrialOrder};
+use bystander_lab::plan::{Plan, Refused};
 use bystander_lab::{spec, summary};
 use bystander_model::diagnostic::{Diagnostic, Severity};
 use bystander_model::event::RunEnd;
 use bystander_model::ids::TimeNs;
-use bystander_model::outcome::Outcome;
-use bystander_model::report::{Report, Verdict};
 use bystander_store::{RunLock, RunRecord, RunStatus, StateDir, Store};
 
+use crate::answered;
 use crate::args::RunArgs;
-use crate::commands::{patch, show};
-use crate::failure::{Failure, exit};
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::recording::Recording;
 use crate::{interrupt, reading, state};
@@ -37,12 +36,13 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
     if args.dry_run {
         let checkup = bystander_host::local::check(&plan);
         let plan = settle(plan, &checkup, output)?;
-        output.plan(&plan, &checkup, &summary::power(&plan));
+        let shown = Masker::forgotten().map_err(|error| Failure::environment("failed to get random bytes").because(&error))?.plan(&plan);
+        output.plan(&shown, &checkup, &summary::power(&plan));
         return Ok(ExitCode::SUCCESS);
     }
     let state = state::for_file(named, &plan.file)?;
     let _lock = RunLock::acquire_file(&state, &plan.file).map_err(|error| state::of_lock(&error))?;
-    let journal = patch::journal(&state)?;
+    let journal = state::journal(&state)?;
     let mut place = LocalPlace::open(&state, journal, interrupt::canceller()?, reading::readers())
         .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?;
     for undone in place.sweep().map_err(|error| unswept(&*error))? {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
         return Err(Failure::environment("failed to go on with the run")
             .hint(format!("what was recorded stays; the same command goes on with it ({why})")));
     }
-    Ok(ExitCode::from(exit_code(&ledger, &report)))
+    Ok(ExitCode::from(answered::exit_code(&ledger, &report)))
 }
 
 fn read(file: &Path) -> Result<spec::Checked, Failure> {
@@ -108,15 +108,22 @@ fn conducted(
 ) -> Result<(Ledger, RunEnd), Failure> {
     let resumable = if args.new { None } else { newest_unfinished(store, &plan.file)? };
     let (run, mut ledger) = match resumable {
-        Some(record) => (record.id.clone(), Some(show::replay(store, &record)?)),
+        Some(record) => (record.id.clone(), Some(state::replay(store, &record)?)),
         None => (state.new_run(&plan.file, jiff::Timestamp::now()).map_err(|error| state::of_state(&error))?, None),
     };
     let _lock = RunLock::acquire(state, &run).map_err(|error| state::of_lock(&error))?;
-    output.begin(plan, checkup, &summary::power(plan), &run, ledger.as_ref());
+    // What is recorded and shown has no secrets in it; what is launched is the plan as it was read.
+    let masked = place.masker().plan(plan);
+    output.begin(&masked, checkup, &summary::power(plan), &run, ledger.as_ref());
     let progress = output.progress(plan);
     if let Some(ledger) = &mut ledger {
         let mut recording = Recording::of_existing(store, progress);
+        let cut_short = ledger.unfinished();
         conduct::resume(ledger, &checkup.fingerprint, &mut recording).map_err(|error| of_lab(&error))?;
+        ledger.plan.unmask(plan);
+        for trial in cut_short.iter().filter_map(|id| ledger.trials.get(id)) {
+            place.clean(plan, &TrialOrder { run: run.clone(), trial: trial.id, slot: trial.slot.clone() });
+        }
         let end = conduct::conduct(ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
         return Ok((ledger.clone(), end));
     }
@@ -126,7 +133,8 @@ fn conducted(
         RunRecord { id: run.clone(), file: plan.file.clone(), spec_sha256: sha256.to_owned(), created: now, status: RunStatus::Running };
     let mut recording = Recording::of_new(store, record, progress);
     let mut ledger =
-        conduct::create(&run, plan, seed, env!("CARGO_PKG_VERSION"), checkup, &mut recording).map_err(|error| of_lab(&error))?;
+        conduct::create(&run, &masked, seed, env!("CARGO_PKG_VERSION"), checkup, &mut recording).map_err(|error| of_lab(&error))?;
+    ledger.plan.unmask(plan);
     let end = conduct::conduct(&mut ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
     Ok((ledger, end))
 }
@@ -164,27 +172,4 @@ fn unswept(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::environment("failed to remove what a killed run had left")
         .because(error)
         .hint("`bystander patch status` shows live edits, `bystander patch revert` undoes them")
-}
-
-/// The exit code of a run: it follows the primary answer.
-pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
-    match &ledger.end {
-        None | Some(RunEnd::Interrupted) => return exit::INTERRUPTED,
-        Some(RunEnd::Broken { .. }) => return exit::HARNESS,
-        Some(RunEnd::Gated { .. }) => return exit::FAILED,
-        Some(RunEnd::Invalid { .. }) => return exit::UNDETERMINED,
-        Some(RunEnd::Finished { .. }) => {}
-    }
-    let declared_to_work = ledger.plan.expect == Expect::Completed;
-    if declared_to_work && ledger.data(&ledger.plan.baseline).any(|trial| trial.outcome() != Some(Outcome::Completed)) {
-        return exit::FAILED;
-    }
-    let primary = report.answers.iter().find(|answer| answer.metric == ledger.plan.primary && !answer.about.starts_with("hypothesis:"));
-    match primary.map(|answer| answer.verdict) {
-        Some(Verdict::Insufficient | Verdict::Invalid | Verdict::Undetermined | Verdict::Open) => exit::UNDETERMINED,
-        Some(_) => exit::ANSWERED,
-        // A description compares nothing: it is answered by its table, if there is a data point in it.
-        None if report.cells.iter().any(|cell| cell.trials > 0) => exit::ANSWERED,
-        None => exit::UNDETERMINED,
-    }
 }

@@ -11,20 +11,20 @@ use bystander_store::{RunRecord, StateDir, Store};
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{commands, state};
+use crate::{answered, state};
 
 /// Prints a run.
 pub(crate) fn run(args: &ShowArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
     let state = state::to_read(named)?;
     let store = state::open(&state)?;
     let record = find(&store, &state, args.run.as_deref())?;
-    let ledger = replay(&store, &record)?;
+    let ledger = state::replay(&store, &record)?;
     if let Some(pair) = &args.diff {
         return diff(&ledger, pair, output);
     }
     let report = summary::report(&ledger);
     output.report(&report, args.why, state.path());
-    Ok(ExitCode::from(commands::run::exit_code(&ledger, &report)))
+    Ok(ExitCode::from(answered::exit_code(&ledger, &report)))
 }
 
 fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord, Failure> {
@@ -35,12 +35,6 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
     found.map_err(|error| Failure::user("failed to find the run").because(&error))?.ok_or_else(|| {
         Failure::user(format!("failed to find a run: {} holds none", state.path().display())).hint("`bystander run FILE` makes one")
     })
-}
-
-/// The ledger of a recorded run.
-pub(crate) fn replay(store: &Store, record: &RunRecord) -> Result<Ledger, Failure> {
-    let events = store.events(&record.id).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|error| state::of_store(&error))?;
-    Ledger::replay(&record.id, events).map_err(|error| Failure::environment("failed to read the run").because(&error))
 }
 
 fn diff(ledger: &Ledger, pair: &[u32], output: &mut Output) -> Result<ExitCode, Failure> {

@@ -16,17 +16,8 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     let treated = Arm::of(ledger, &contrast.treated);
     let control = Arm::of(ledger, &contrast.control);
     let mut answer = Answer {
-        about: contrast.about(&ledger.plan),
-        metric: "outcome".to_owned(),
-        verdict: Verdict::Insufficient,
-        strength: None,
-        text: String::new(),
-        p: None,
-        interval: None,
-        interval_of: None,
-        estimate: None,
-        needs: None,
         evidence: [control.evidence(), treated.evidence()].concat(),
+        ..Answer::new(contrast.about(&ledger.plan), "outcome", Verdict::Insufficient)
     };
     if treated.is_empty() || control.is_empty() {
         return missing(answer, &[&control, &treated]);

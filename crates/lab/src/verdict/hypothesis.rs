@@ -14,19 +14,7 @@ use crate::stats::fisher::fisher;
 
 /// Judges one claim.
 pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
-    let mut answer = Answer {
-        about: format!("hypothesis:{}", hypothesis.claim),
-        metric: "outcome".to_owned(),
-        verdict: Verdict::Open,
-        strength: None,
-        text: String::new(),
-        p: None,
-        interval: None,
-        interval_of: None,
-        estimate: None,
-        needs: None,
-        evidence: Vec::new(),
-    };
+    let mut answer = Answer::new(format!("hypothesis:{}", hypothesis.claim), "outcome", Verdict::Open);
     if refute(&mut answer, ledger, hypothesis) {
         return answer;
     }

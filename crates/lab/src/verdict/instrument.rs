@@ -41,19 +41,7 @@ pub(super) fn left_out(name: &str, why: &str) -> Answer {
 }
 
 fn blank(about: String) -> Answer {
-    Answer {
-        about,
-        metric: "outcome".to_owned(),
-        verdict: Verdict::Undetermined,
-        strength: None,
-        text: String::new(),
-        p: None,
-        interval: None,
-        interval_of: None,
-        estimate: None,
-        needs: None,
-        evidence: Vec::new(),
-    }
+    Answer::new(about, "outcome", Verdict::Undetermined)
 }
 
 fn instrument_name(contrast: &Contrast) -> &str {
