@@ -6,7 +6,8 @@ use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a request to stop. A second one changes nothing: leaving early would leave things behind.
+/// Turns SIGINT, SIGTERM and SIGHUP into a request to stop. A second one only ends the grace that the program
+/// was given: leaving early would leave things behind.
 pub(crate) fn canceller() -> Result<Canceller, Failure> {
     let canceller = Canceller::new();
     let raised = canceller.clone();

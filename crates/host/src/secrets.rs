@@ -3,12 +3,17 @@
 //! The key lies in the state directory, is made once, and is never exported; equal secrets have equal hashes within one state directory, so that
 //! two trials can still be told apart by them.
 
+mod plan;
+mod value;
+
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
+
+pub use value::blot_hit;
 
 /// Values shorter than this are not looked for in texts: they would match by chance.
 const SHORTEST_SOUGHT: usize = 6;
@@ -29,8 +34,7 @@ impl Masker {
         match fs::read(&path) {
             Ok(bytes) => Ok(Self { key: Sha256::digest(&bytes).into() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut seed = [0_u8; 32];
-                io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut seed)?;
+                let seed = random()?;
                 match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                     Ok(mut file) => {
                         file.write_all(&seed)?;
@@ -44,6 +48,14 @@ impl Masker {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Masks with a key that nobody keeps, where nothing is recorded.
+    ///
+    /// # Errors
+    /// When the system gives no random bytes.
+    pub fn forgotten() -> io::Result<Self> {
+        Ok(Self { key: random()? })
     }
 
     /// What stands for a secret: `<hidden:HASH>`, twelve hex digits of HMAC-SHA-256.
@@ -85,6 +97,12 @@ impl Masker {
     pub fn variable(&self, name: &str, value: &str) -> String {
         if looks_secret(name) { self.mask(value) } else { value.to_owned() }
     }
+}
+
+fn random() -> io::Result<[u8; 32]> {
+    let mut bytes = [0_u8; 32];
+    io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// The secret values of a command line and an environment, to be looked for in what the program prints.

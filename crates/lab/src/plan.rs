@@ -90,6 +90,14 @@ impl Plan {
         self.probes.retain(|probe| probe.name != name);
     }
 
+    /// Takes commands and variables from another reading of the same file: in the record their secrets are masked.
+    pub fn unmask(&mut self, read: &Self) {
+        self.program.command.clone_from(&read.program.command);
+        self.program.env.clone_from(&read.program.env);
+        self.factors.clone_from(&read.factors);
+        self.workload.clone_from(&read.workload);
+    }
+
     /// The folder that relative paths of the file are relative to.
     #[must_use]
     pub fn folder(&self) -> PathBuf {

@@ -19,14 +19,21 @@ pub(super) fn keep(
     hidden: &[String],
     emit: &mut Emit<'_>,
 ) -> Result<(), RecordRefused> {
-    if let Err(error) = secrets::blot_file(path, hidden) {
-        let removed = std::fs::remove_file(path)
-            .map_or_else(|error| format!("and could not be removed ({error})"), |()| "and was removed".to_owned());
-        return emit(EventBody::Note { text: format!("{}: secrets could not be blotted out of it ({error}), {removed}", path.display()) });
+    if !clean(path, hidden, emit)? {
+        return Ok(());
     }
     let sha256 = match proof::sha256(path) {
         Ok(sha256) => sha256,
         Err(error) => return emit(EventBody::Note { text: format!("{} cannot be read back: {error}", path.display()) }),
     };
     emit(EventBody::Output { stream, path: state.relative(path), bytes: summary.bytes, lines: summary.lines, sha256 })
+}
+
+/// Blots secrets out of a file that is kept; `false` where it had to be taken away instead.
+pub(super) fn clean(path: &Path, hidden: &[String], emit: &mut Emit<'_>) -> Result<bool, RecordRefused> {
+    let Err(error) = secrets::blot_file(path, hidden) else { return Ok(true) };
+    let removed =
+        std::fs::remove_file(path).map_or_else(|error| format!("and could not be removed ({error})"), |()| "and was removed".to_owned());
+    emit(EventBody::Note { text: format!("{}: secrets could not be blotted out of it ({error}), {removed}", path.display()) })?;
+    Ok(false)
 }

@@ -21,7 +21,7 @@ use indexmap::IndexMap;
 
 use super::instruments::{Edits, Probes};
 use super::watch::{Seen, Watch};
-use super::{LocalPlace, outputs};
+use super::{LocalPlace, outputs, workload};
 use crate::{environment, machine, metrics, proof, secrets};
 
 type Failed = Box<dyn Error + Send + Sync>;
@@ -46,7 +46,7 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
     let port = if uses_port(plan) { Some(port::pick_free_port()?) } else { None };
     let fill = Fill::new(plan, port, &folder);
     let command = command(place, plan, order, &fill.pairs(), probes.as_ref());
-    let hidden = hidden(&command);
+    let hidden = hidden(plan, &command, &fill.pairs());
     let provenance = provenance(place, plan, &command, edits, &fill);
     let memory = MemoryCounters::now();
     let output = OutputPaths { stdout: folder.join(Stream::Stdout.name()), stderr: folder.join(Stream::Stderr.name()) };
@@ -69,6 +69,9 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
     for (stream, path, summary) in seen.outputs(&output) {
         outputs::keep(&place.state, stream, &path, summary, &hidden, emit)?;
     }
+    if seen.workload.is_some() {
+        outputs::clean(&folder.join(workload::STDERR), &hidden, emit)?;
+    }
     seen.facts.memory = memory.risen().into_iter().next().map(|kill| cause::MemoryEvents {
         oom_kills: kill.after.saturating_sub(kill.before),
         limit_bytes: kill.limit_bytes,
@@ -78,6 +81,20 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
         seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
     }
     Ok(seen)
+}
+
+/// Blots secrets out of what a trial has left that was never ended; what cannot be blotted is taken away.
+pub(super) fn clean(place: &LocalPlace, plan: &Plan, order: &TrialOrder) {
+    let folder = place.state.trial_dir(&order.run, order.trial);
+    let fill = Fill::new(plan, None, &folder);
+    let hidden = hidden(plan, &command(place, plan, order, &fill.pairs(), None), &fill.pairs());
+    let files = [Stream::Stdout.name(), Stream::Stderr.name(), Stream::Workload.name(), workload::STDERR].map(|name| folder.join(name));
+    for file in files.iter().filter(|file| file.exists()) {
+        if secrets::blot_file(file, &hidden).is_err() {
+            // Nothing more can be done about it than this.
+            let _ = std::fs::remove_file(file);
+        }
+    }
 }
 
 /// Who holds a port after the trial is gone: not one of its own.
@@ -160,10 +177,15 @@ fn words(command: &Command) -> Vec<String> {
     command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-fn hidden(command: &Command) -> Vec<String> {
+/// The secrets that the program and its workload are given.
+fn hidden(plan: &Plan, command: &Command, fill: &[(&str, &str)]) -> Vec<String> {
     let env: Vec<(String, String)> =
         command.env.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())).collect();
-    secrets::values(&words(command), env.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+    let workload: Vec<String> = plan.workload.iter().flat_map(|workload| &workload.command).map(|word| word.fill(fill)).collect();
+    // Apart, or the last word of one would be taken for the name of the first of the other.
+    let mut found = secrets::values(&words(command), env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    found.extend(secrets::values(&workload, std::iter::empty()));
+    found
 }
 
 fn ready(plan: &Plan, fill: &[(&str, &str)]) -> Option<ReadySpec> {

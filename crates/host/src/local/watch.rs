@@ -189,7 +189,7 @@ impl<'a> Watch<'a> {
         emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         if let Some(workload) = &self.plan.workload {
-            self.workload = Some(Running::start(workload, self.command, fill, self.folder, self.canceller)?);
+            self.workload = Some(Running::start(workload, self.command, fill, self.folder, self.canceller, self.hidden.clone())?);
         }
         Ok(())
     }
@@ -257,7 +257,8 @@ impl<'a> Watch<'a> {
 
     fn read_hits(&mut self, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         let hits = self.probes.as_mut().map(Probes::poll).transpose()?.unwrap_or_default();
-        for hit in hits {
+        for mut hit in hits {
+            secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
             emit(EventBody::Hit(hit))?;
         }
@@ -271,7 +272,8 @@ impl<'a> Watch<'a> {
         let names = probes.names();
         let (hits, mut receipts) = probes.finish()?;
         receipts.extend(uncovered(finished, &covered, &names));
-        for hit in hits {
+        for mut hit in hits {
+            secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
             emit(EventBody::Hit(hit))?;
         }

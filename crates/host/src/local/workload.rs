@@ -13,13 +13,17 @@ use bystander_supervise::output::{OutputPaths, StreamSummary};
 use bystander_supervise::trial::event::TrialEvent;
 use bystander_supervise::trial::{Trial, TrialSpec};
 
-use crate::metrics;
+use crate::{metrics, secrets};
+
+/// The file that keeps its standard error.
+pub(super) const STDERR: &str = "workload-stderr";
 
 /// A running workload.
 pub(super) struct Running {
     trial: Trial,
     deadline: Instant,
     paths: OutputPaths,
+    hidden: Vec<String>,
     end: Option<WorkloadEnd>,
 }
 
@@ -31,15 +35,16 @@ pub(super) struct Done {
 }
 
 impl Running {
-    /// Starts it beside the program, with the program's environment.
+    /// Starts it beside the program, with the program's environment. `hidden` are the secrets that its lines are read without.
     pub(super) fn start(
         workload: &Workload,
         program: &Command,
         fill: &[(&str, &str)],
         folder: &std::path::Path,
         canceller: &Canceller,
+        hidden: Vec<String>,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let paths = OutputPaths { stdout: folder.join("workload"), stderr: folder.join("workload-stderr") };
+        let paths = OutputPaths { stdout: folder.join("workload"), stderr: folder.join(STDERR) };
         let command = Command {
             argv: workload.command.iter().map(|word| word.fill(fill).into()).collect(),
             env: program.env.clone(),
@@ -54,7 +59,7 @@ impl Running {
             ready: None,
             canceller: canceller.clone(),
         };
-        Ok(Self { trial: Trial::start(spec)?, deadline: Instant::now() + workload.timeout, paths, end: None })
+        Ok(Self { trial: Trial::start(spec)?, deadline: Instant::now() + workload.timeout, paths, hidden, end: None })
     }
 
     /// Waits a little for it; `true` once it has ended.
@@ -66,7 +71,7 @@ impl Running {
                 break;
             }
             match self.trial.next(until.saturating_duration_since(Instant::now())) {
-                Some(TrialEvent::Line(line)) => metrics.line(Stream::Workload, line.number, &line.text()),
+                Some(TrialEvent::Line(line)) => metrics.line(Stream::Workload, line.number, &secrets::blot(&line.text(), &self.hidden)),
                 Some(TrialEvent::Exited(exit)) => {
                     self.end = Some(WorkloadEnd { exit: exit.status.code(), signal: exit.status.signal(), timed_out: false });
                 }
@@ -80,9 +85,10 @@ impl Running {
 
     /// Ends what is left of it.
     pub(super) fn finish(mut self, metrics: &mut metrics::Reader) -> Done {
+        let hidden = self.hidden;
         let finished = self.trial.finish(Duration::from_secs(2), |event| {
             if let TrialEvent::Line(line) = event {
-                metrics.line(Stream::Workload, line.number, &line.text());
+                metrics.line(Stream::Workload, line.number, &secrets::blot(&line.text(), &hidden));
             }
         });
         let exit = finished.exit.map(|exit| WorkloadEnd { exit: exit.status.code(), signal: exit.status.signal(), timed_out: false });
