@@ -1,5 +1,7 @@
 //! The command from outside: real experiments on real processes, what they answer, and what they leave behind.
 
+mod bad_file;
+mod bad_machine;
 mod broken_print;
 mod drifted;
 mod fast;
@@ -7,6 +9,8 @@ mod fixed;
 mod interrupted;
 mod keeper;
 mod killed;
+mod outcomes;
 mod resume;
+mod secrets;
 mod story;
 mod world;
