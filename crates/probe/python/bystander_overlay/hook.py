@@ -67,7 +67,7 @@ def direct(ring, index, limit):
     """Makes the hook of a probe whose captures are its arguments: one call, one loop over the types."""
     words, hits = ring.words, HITS + index
     take, claim = ring.counter(index), ring.claim
-    memory, slots, slot_bytes = ring.memory, ring.slots, ring.slot_bytes
+    memory, mask, slot_bytes = ring.memory, ring.slots - 1, ring.slot_bytes
     commits, data = ring.commit_offset, ring.data_offset
     capacity = ring.capacity
     put = Struct(SLOT_FORMAT % capacity).pack_into
@@ -81,7 +81,7 @@ def direct(ring, index, limit):
             if number >= limit:
                 return
             sequence = claim()
-            slot = sequence % slots
+            slot = sequence & mask
             commit = commits + slot
             if memory[commit]:
                 return

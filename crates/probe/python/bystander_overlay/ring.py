@@ -72,11 +72,11 @@ class Ring:
 
     def is_taken(self, sequence):
         """Tells whether the slot of a sequence number still waits for the reader: the ring is full."""
-        return self.memory[self.commit_offset + sequence % self.slots]
+        return self.memory[self.commit_offset + (sequence & (self.slots - 1))]
 
     def put(self, sequence, time_ns, thread, probe, payload):
         """Writes one hit and commits it."""
-        slot = sequence % self.slots
+        slot = sequence & (self.slots - 1)
         where = self.data_offset + slot * self.slot_bytes
         self._pack(self.memory, where, sequence, time_ns, thread, len(payload) << LENGTH_SHIFT | probe, payload)
         self.memory[self.commit_offset + slot] = 1

@@ -23,14 +23,15 @@ class HitPath(RingCase):
         self.assertEqual(hits(probed.rewriter.ring), 20)
 
     def test_a_full_ring_drops_and_counts_and_goes_on_when_there_is_room(self):
-        probed = Probed(self, SOURCE, spec(["a"], after="b = ...", limit=10**9))
-        ring = probed.rewriter.ring
-        for number in range(ring.slots + 50):
-            probed.names["f"](number)
-        self.assertEqual([sequence for sequence, _, _ in taken(ring)], list(range(ring.slots)))
-        self.assertEqual(hits(ring), ring.slots + 50)
-        probed.names["f"](-1)
-        self.assertEqual(taken(ring), [(ring.slots + 50, 0, [-1])])
+        for capture in (["a"], ["a + 0"], ["a", "nowhere"]):
+            probed = Probed(self, SOURCE, spec(capture, after="b = ...", limit=10**9))
+            ring = probed.rewriter.ring
+            for number in range(ring.slots + 50):
+                probed.names["f"](number)
+            self.assertEqual([(sequence, values[0]) for sequence, _, values in taken(ring)], [(number, number) for number in range(ring.slots)])
+            self.assertEqual(hits(ring), ring.slots + 50)
+            probed.names["f"](-1)
+            self.assertEqual([(sequence, values[0]) for sequence, _, values in taken(ring)], [(ring.slots + 50, -1)])
 
     def test_threads_lose_no_count_and_tear_no_record(self):
         probed = Probed(self, SOURCE, spec(["a", "b"], after="b = ...", limit=10**9))
