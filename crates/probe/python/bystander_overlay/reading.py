@@ -99,7 +99,7 @@ def _torch_attribute(owner, name):
             try:
                 names = _raw(owner, store)
             except AttributeError:
-                break
+                continue
             if type(names) is dict or type(names) is ordered:
                 value = dict.get(names, name, _MISSING)
                 if value is not _MISSING:

@@ -3,6 +3,8 @@
 import collections
 import enum
 import gc
+import sys
+import types
 import unittest
 import weakref
 from unittest import mock
@@ -321,6 +323,57 @@ class Reading(unittest.TestCase):
         owner = Descriptor()
         owner.__dict__["plain"] = 9
         self.assertEqual(self.read("v.plain", owner), 9)
+
+
+class Torch(unittest.TestCase):
+    """A stand-in for torch: metadata is read under its guard, and modules keep what their `__getattr__` would find in dicts."""
+
+    def setUp(self):
+        test = self
+        self.guarded = False
+
+        class Guard:
+            def __enter__(self):
+                test.guarded = True
+
+            def __exit__(self, *error):
+                test.guarded = False
+
+        class Tensor:
+            dtype, device = "torch.float16", "cpu"
+
+            @property
+            def shape(self):
+                test.assertTrue(test.guarded)
+                return (2, 3)
+
+        class Parameter(Tensor):
+            pass
+
+        torch = types.ModuleType("torch")
+        torch.Tensor, torch.nn, torch._C = Tensor, types.ModuleType("nn"), types.ModuleType("_C")
+        torch.nn.Parameter, torch._C.DisableTorchFunction = Parameter, Guard
+        self.torch = torch
+        patch = mock.patch.dict(sys.modules, torch=torch)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_exact_tensors_show_their_metadata_and_subclasses_their_type(self):
+        shown = encode.encode(self.torch.nn.Parameter())
+        self.assertEqual((shown["shape"], shown["dtype"], shown["device"]), ([2, 3], "torch.float16", "cpu"))
+        self.assertNotIn("shape", encode.encode(type("Mine", (self.torch.Tensor,), {})()))
+
+    def test_parameters_of_a_module_are_found_without_its_getattr(self):
+        class Module:
+            def __init__(self):
+                self.__dict__["_parameters"] = {"weight": 5}
+                self.__dict__["_modules"] = collections.OrderedDict(layer=6)
+
+            def __getattr__(self, name):
+                raise AssertionError
+
+        evaluate = capture.compiled(capture.parse("v.weight + v.layer"), {"v": 0})
+        self.assertEqual(evaluate((Module(),)), 11)
 
 
 class Whitelist(unittest.TestCase):
