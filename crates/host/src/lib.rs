@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod environment;
+pub mod folder_times;
 pub mod local;
 pub mod machine;
 pub mod metrics;

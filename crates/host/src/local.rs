@@ -17,12 +17,14 @@ use bystander_lab::place::{Checkup, Emit, Place, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::edit::RevertedEdit;
 use bystander_model::event::{FileProof, TrialEnd};
+use bystander_model::patch::EditState;
 use bystander_model::provenance::PythonInfo;
 use bystander_probe::CheckedProbe;
 use bystander_store::StateDir;
 use bystander_supervise::command::Command;
 use bystander_supervise::{Canceller, Holder, sweep};
 
+use crate::folder_times::FolderTimes;
 use crate::machine;
 use crate::owner::Owner;
 use crate::proof::Baseline;
@@ -151,7 +153,13 @@ impl Place for LocalPlace {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
-        let recovery = self.journal.recover()?;
+        let known = self.journal.status()?;
+        let live = known.iter().filter(|edit| edit.state != EditState::Reverted).map(|edit| edit.file.as_path());
+        let times = FolderTimes::of(live);
+        let recovery = self.journal.recover();
+        // What counts is that the files are as before; a folder's time is a courtesy.
+        let _ = times.give_back();
+        let recovery = recovery?;
         match recovery.failed.into_iter().next() {
             Some(error) => Err(error.into()),
             None => Ok(recovery.reverted),

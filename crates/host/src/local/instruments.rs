@@ -14,6 +14,7 @@ use bystander_model::hit::{Hit, Receipt};
 use bystander_probe::{CheckedProbe, Drain, DrainError, Overlay};
 
 use super::check::spec;
+use crate::folder_times::FolderTimes;
 
 /// Edits that are on disk for a trial. They are undone by [`Edits::undo`], and by the journal's recovery if that never runs.
 #[derive(Debug, Default)]
@@ -44,7 +45,11 @@ impl Edits {
             }
         };
         for edit in &prepared {
-            match journal.apply(edit, owner) {
+            let times = FolderTimes::of([edit.real.as_path()]);
+            let made = journal.apply(edit, owner);
+            // What counts is that the files are as they should be; a folder's time is a courtesy.
+            let _ = times.give_back();
+            match made {
                 Ok(applied) => {
                     edits.applied.push(applied.clone());
                     if let Err(refused) = emit(EventBody::Edited(applied)) {
@@ -66,7 +71,10 @@ impl Edits {
     pub(super) fn undo(&mut self, journal: &Journal, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         let mut first_error: Option<Box<dyn Error + Send + Sync>> = None;
         for edit in self.applied.iter().rev() {
-            match journal.revert(&edit.id) {
+            let times = FolderTimes::of([edit.file.as_path()]);
+            let undone = journal.revert(&edit.id);
+            let _ = times.give_back();
+            match undone {
                 Ok(undone) => {
                     if let Err(refused) = emit(EventBody::Undone(undone)) {
                         first_error.get_or_insert(refused.into());
