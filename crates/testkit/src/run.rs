@@ -128,6 +128,12 @@ impl Running {
         read(&self.name.with_extension("err"))
     }
 
+    /// What it has written to both streams so far, one after the other.
+    #[must_use]
+    pub fn output(&self) -> String {
+        read(&self.name.with_extension("out")) + &self.stderr()
+    }
+
     /// Waits for its end.
     ///
     /// # Panics

@@ -53,9 +53,11 @@ fn what_is_left_when_both_are_killed_is_listed_from_any_folder_and_taken_back() 
     let live: Vec<&Value> = status["edits"].as_array().expect("edits").iter().filter(|edit| edit["state"] == "live").collect();
     assert!(live.len() == 1 && text(&live[0]["file"]).ends_with("fast/lib.py") && text(&live[0]["name"]) == "print", "{status:#}");
     assert_eq!(status["clean"], false);
-    let reverted = fast.world.bystander(["patch", "revert", "--json"]).cwd(&fast.folder).run().exits(0).json();
+    // From a folder that knows nothing of it, by name.
+    let reverted = fast.world.bystander(["patch", "revert", "--json", text(&live[0]["id"])]).run().exits(0).json();
     assert_eq!(reverted["clean"], true, "{reverted:#}");
     assert!(fast.source_is_original());
+    fast.world.bystander(["patch", "revert"]).cwd(&fast.folder).run().exits(0);
     let verified = fast.world.bystander(["patch", "verify", "--json"]).cwd(&fast.folder).run().exits(0).json();
     assert_eq!((&verified["clean"], &verified["problems"]), (&Value::from(true), &serde_json::json!([])));
     // Processes and rings are swept by the next start.
@@ -67,6 +69,7 @@ fn what_is_left_when_both_are_killed_is_listed_from_any_folder_and_taken_back() 
 fn what_is_left_when_both_are_killed_is_swept_by_the_next_start() {
     let Some(fast) = Fast::new() else { return };
     both_killed(&fast);
+    assert!(!fast.source_is_original(), "the moment with the print was missed");
     let ran = fast.run().run().exits(0).says(&["lib.py", "an edit that a killed run had left"]);
     crate::fast::assert_answers(&ran.json());
     assert!(fast.source_is_original());

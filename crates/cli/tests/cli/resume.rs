@@ -60,7 +60,7 @@ fn a_changed_program_or_instrumented_file_is_refused_by_name_until_the_change_is
 #[test]
 fn a_live_run_is_locked_and_the_refusal_names_its_process() {
     let world = world();
-    let file = world.write("wait.toml", &waiting("until"));
+    let file = world.write("wait.toml", waiting("until"));
     let mut first = run(&world, &file).start();
     until("a trial", LIMIT, || !world.trial_processes().is_empty());
     let second = run(&world, &file).run().exits(3);

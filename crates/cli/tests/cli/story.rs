@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::world::{answer, assert_nothing_left, engine, python_world, run, text, trials, verdict};
+use crate::world::{answer, assert_bytecode_is_of_its_source, assert_nothing_left, engine, python_world, run, text, trials, verdict};
 
 /// How long the whole run may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -23,6 +23,7 @@ fn the_story_is_answered_in_one_run() {
     the_budget_is_solved(&report);
     the_probe_saw_every_rank(&report);
     the_file_is_as_before(&report);
+    assert_bytecode_is_of_its_source(&world, &engine);
     assert_nothing_left(&world);
 }
 

@@ -81,3 +81,27 @@ pub(crate) fn assert_nothing_left(world: &World) {
     assert_eq!(world.rings(), Vec::<PathBuf>::new());
     assert_eq!(world.registered(), Vec::<PathBuf>::new());
 }
+
+/// Asserts that every bytecode file below a folder was made from the source as it stands there.
+pub(crate) fn assert_bytecode_is_of_its_source(world: &World, folder: &Path) {
+    let python = python().expect("checked before");
+    let ran = world.run(&python.path).args(["-B", "-c", BYTECODE]).args([folder]).run().exits(0);
+    assert_eq!(ran.stdout, "", "bytecode that is not of its source");
+}
+
+const BYTECODE: &str = "
+import importlib.util, marshal, os, struct, sys
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        if not name.endswith('.pyc'): continue
+        path = os.path.join(folder, name)
+        source = importlib.util.source_from_cache(path)
+        with open(path, 'rb') as file: held = file.read()
+        with open(source, 'rb') as file: text = file.read()
+        stat = os.stat(source)
+        if struct.unpack('<II', held[8:16]) != (int(stat.st_mtime) & 0xFFFFFFFF, stat.st_size & 0xFFFFFFFF):
+            print(path, 'is stale')
+        code = marshal.loads(held[16:])
+        if code != compile(text, code.co_filename, 'exec', dont_inherit=True):
+            print(path, 'is of another text')
+";

@@ -1,0 +1,111 @@
+//! A disk that runs full while a run is recorded: the run stops, what was recorded stays readable, nothing is left, and the run goes on later.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use bystander_testkit::{Mark, World, skip};
+use serde_json::Value;
+
+use crate::world::{assert_nothing_left, text, trials, world};
+
+/// Mounts a small file system in a namespace of its own, runs the experiment until it is full, shows it, makes room, and goes on.
+const SCRIPT: &str = r#"
+mount -t tmpfs -o size=3m tmpfs "$STATE" || exit 99
+"$COMMAND" run --json --state "$STATE" case.toml > ../first.out 2> ../first.err; echo $? > ../first.code
+"$COMMAND" show --json --state "$STATE" > ../show.out 2> ../show.err; echo $? > ../show.code
+cp text.txt ../text.after
+rm -f "$STATE"/filler
+mount -o remount,size=200m "$STATE" || exit 99
+"$COMMAND" run --json --state "$STATE" case.toml > ../second.out 2> ../second.err; echo $? > ../second.code
+"#;
+
+const TEXT: &str = "first\nmiddle\nlast\n";
+
+/// What one of the commands of the script wrote.
+fn told(world: &World, name: &str) -> (String, String, String) {
+    let read = |extension: &str| fs::read_to_string(world.path(&format!("{name}.{extension}"))).expect("the script wrote it");
+    (read("code").trim().to_owned(), read("out"), read("err"))
+}
+
+fn json(output: &str) -> Value {
+    // Where a run stops with trouble its report comes first, and then the trouble.
+    let mut stream = serde_json::Deserializer::from_str(output).into_iter::<Value>();
+    stream.next().unwrap_or_else(|| panic!("no JSON: {output}")).expect("JSON")
+}
+
+/// Runs an experiment whose program does something once its print is in.
+fn full_disk(then: &str) -> Option<World> {
+    let world = world();
+    let unshare = unshare()?;
+    world.write("case/text.txt", TEXT);
+    fs::create_dir(world.path("state")).expect("a folder");
+    let script = format!("cat text.txt; if grep -q added text.txt && ! test -e ../once; then touch ../once; {then}; fi");
+    let experiment = format!(
+        r#"
+[program]
+command = ["sh", "-c", {script:?}]
+timeout = "60s"
+grace = "1s"
+[[edits]]
+name = "print"
+file = "text.txt"
+find = "middle\n"
+insert_after = "added\n"
+[plan]
+baseline = {{ instrument = "none" }}
+blocks = 5
+"#
+    );
+    world.write("case/case.toml", experiment);
+    let command = world.run(&unshare).args(["--mount", "--propagation", "private", "sh", "-c", SCRIPT]).cwd(&world.path("case"));
+    command.env("STATE", world.path("state")).env("COMMAND", env!("CARGO_BIN_EXE_bystander")).run().exits(0);
+    Some(world)
+}
+
+fn the_run_stopped_and_went_on(world: &World) {
+    let (code, _, stderr) = told(world, "first");
+    assert_eq!(code, "4", "{stderr}");
+    assert!(stderr.contains("what was recorded stays"), "{stderr}");
+    let (code, shown, stderr) = told(world, "show");
+    assert!(matches!(code.as_str(), "4" | "130"), "{code}: {stderr}");
+    let shown = json(&shown);
+    assert!(!trials(&shown).is_empty(), "{shown:#}");
+    assert_eq!(fs::read_to_string(world.path("text.after")).expect("a copy"), TEXT, "the edit was taken back");
+    let (code, second, stderr) = told(world, "second");
+    assert_eq!(code, "0", "{second}\n{stderr}");
+    let second = json(&second);
+    assert_eq!((&second["run"], text(&second["status"])), (&shown["run"], "finished"), "the same run goes on");
+    assert_eq!(second["restored"]["exact"], true, "{}", second["restored"]);
+    assert_eq!(crate::world::verdict(&second, "instrument:print", "outcome"), "no_effect_seen");
+    assert_nothing_left(world);
+}
+
+#[test]
+fn a_program_whose_output_fills_the_disk_stops_the_run_which_goes_on_when_there_is_room() {
+    let Some(world) = full_disk("head -c 8000000 /dev/zero") else { return };
+    the_run_stopped_and_went_on(&world);
+}
+
+#[test]
+fn a_disk_that_is_full_to_the_last_byte_stops_the_run_and_the_edit_is_taken_back() {
+    let Some(world) = full_disk("cat /dev/zero > $STATE/filler 2> ../filled") else { return };
+    assert!(fs::read_to_string(world.path("filled")).expect("an error").contains("No space left"), "the disk was not full");
+    the_run_stopped_and_went_on(&world);
+}
+
+/// The program that makes namespaces, where this user may make one and mount in it.
+fn unshare() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("unshare")).find(|file| file.is_file());
+    let may = |unshare: &PathBuf| {
+        let try_it = "mount -t tmpfs -o size=1m tmpfs /mnt";
+        let tried = Command::new(unshare).args(["--mount", "--propagation", "private", "sh", "-c", try_it]).output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    let allowed = found.filter(may);
+    if allowed.is_none() {
+        skip("no small file system can be mounted here: unshare is missing, or this user may not mount", Mark::Machine);
+    }
+    allowed
+}

@@ -1,0 +1,78 @@
+//! What is recorded of each launch: command, environment, files as loaded, versions, machine.
+
+use std::path::Path;
+
+use bystander_lab::ledger::{Ledger, TrialRecord};
+use bystander_model::outcome::Outcome;
+use bystander_store::{StateDir, Store};
+use sha2::{Digest as _, Sha256};
+
+use crate::fast::Fast;
+
+/// The newest run of a state directory.
+fn ledger(state: &Path) -> Ledger {
+    let store = Store::open(&StateDir::open_existing(state).expect("a state directory")).expect("a record");
+    let run = store.latest().expect("readable").expect("a run");
+    let events: Vec<_> = store.events(&run.id).expect("readable").map(|event| event.expect("an event")).collect();
+    Ledger::replay(&run.id, events).expect("a run")
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn every_launch_is_recorded_with_the_files_as_loaded_and_an_environment_without_secrets() {
+    let Some(fast) = Fast::new() else { return };
+    let lib = fast.folder.join("lib.py");
+    let original = std::fs::read_to_string(&lib).expect("a file");
+    let printed = original.replace("    return total\n", "    print('DEBUG', total, flush=True)\n    return total\n");
+    fast.run().env("MY_API_KEY", "a-secret-value").env("PLAIN", "plain").run().exits(0);
+    let ledger = ledger(&fast.folder.join(".bystander"));
+    let mut masked = std::collections::BTreeSet::new();
+    for trial in ledger.trials.values() {
+        let provenance = trial.provenance.as_ref().expect("every trial was launched");
+        let loaded = if trial.slot.cell.instrument == "none" { &original } else { &printed };
+        assert_eq!(provenance.files.get(&lib), Some(&sha256(loaded.as_bytes())), "{} in trial {}", lib.display(), trial.id);
+        assert_eq!((&provenance.command, &provenance.cwd), (&vec!["python3".to_owned(), "app.py".to_owned()], &fast.folder));
+        assert_eq!(provenance.env.get("PLAIN").map(String::as_str), Some("plain"));
+        assert_eq!(provenance.env.get("MODE"), trial.slot.cell.levels.get("mode"));
+        masked.insert(provenance.env["MY_API_KEY"].clone());
+        let python = provenance.python.as_ref().expect("it is a Python program");
+        assert!(python.version.starts_with("3.") && python.executable.is_absolute(), "{python:?}");
+        assert!(!provenance.kernel.is_empty());
+        assert_eq!(trial.edited.len(), trial.undone.len(), "trial {}", trial.id);
+    }
+    assert!(masked.len() == 1 && masked.iter().all(|mask| mask.starts_with("<hidden:")), "{masked:?}");
+    assert!(trials_of(&ledger, "good").all(|trial| trial.outcome() == Some(Outcome::Completed)));
+    assert!(trials_of(&ledger, "bad").all(|trial| trial.outcome() == Some(Outcome::Failed)));
+}
+
+fn trials_of<'a>(ledger: &'a Ledger, mode: &'a str) -> impl Iterator<Item = &'a TrialRecord> {
+    ledger.trials.values().filter(move |trial| trial.slot.cell.levels["mode"] == mode)
+}
+
+#[test]
+fn the_git_state_of_the_programs_folder_is_recorded_and_looking_leaves_it_as_it_is() {
+    let Some(fast) = Fast::new() else { return };
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"];
+        fast.world.run(Path::new("git")).args(identity).args(args).cwd(&fast.folder).run()
+    };
+    if std::process::Command::new("git").arg("--version").output().is_err() {
+        return bystander_testkit::skip("there is no git", bystander_testkit::Mark::Machine);
+    }
+    git(&["init", "--quiet"]).exits(0);
+    git(&["add", "app.py", "lib.py"]).exits(0);
+    git(&["commit", "--quiet", "-m", "all"]).exits(0);
+    let head = git(&["rev-parse", "HEAD"]).exits(0).stdout;
+    let before = bystander_testkit::Tree::of(&fast.folder.join(".git"), |_| true);
+    fast.run().run().exits(0);
+    assert_eq!(before.differences(&bystander_testkit::Tree::of(&fast.folder.join(".git"), |_| true)), Vec::<String>::new());
+    for trial in ledger(&fast.folder.join(".bystander")).trials.values() {
+        let found = trial.provenance.as_ref().and_then(|provenance| provenance.git.clone()).expect("a work tree");
+        assert_eq!((found.commit.as_str(), found.dirty), (head.trim(), !trial.edited.is_empty()), "trial {}", trial.id);
+    }
+    // Its own state is hidden from git by a file of its own.
+    assert_eq!(git(&["status", "--porcelain", "--", ".bystander"]).exits(0).stdout, "");
+}

@@ -1,0 +1,70 @@
+//! Looking at runs again: by name, in full, and two launches side by side.
+
+use bystander_testkit::until;
+use serde_json::Value;
+
+use crate::fast::Fast;
+use crate::world::{LIMIT, text, trials};
+
+#[test]
+fn a_run_is_shown_again_from_the_record_alone_by_the_start_of_its_name_from_any_folder_below() {
+    let Some(fast) = Fast::new() else { return };
+    let report = fast.run().run().exits(0).json();
+    let below = fast.folder.join("below/it");
+    std::fs::create_dir_all(&below).expect("a folder");
+    // The record is enough: program and experiment may be gone.
+    std::fs::remove_file(fast.folder.join("app.py")).expect("a file");
+    std::fs::remove_file(&fast.file).expect("a file");
+    let name = text(&report["run"]);
+    for args in [&["show", "--json"][..], &["show", "--json", &name[..name.len() - 2]], &["show", "--json", name]] {
+        assert_eq!(fast.world.bystander(args.iter().copied()).cwd(&below).run().exits(0).json(), report);
+    }
+    let long = fast.world.bystander(["show", "--why"]).cwd(&below).run().exits(0);
+    let short = fast.world.bystander(["show"]).cwd(&below).run().exits(0);
+    assert!(long.stdout.len() > short.stdout.len() && long.stdout.contains("exit code 3"), "{}", long.stdout);
+    fast.world.bystander(["show", "no-such-run"]).cwd(&below).run().exits(3).says(&["no-such-run"]);
+}
+
+#[test]
+fn two_launches_differ_in_what_their_levels_and_instruments_ask_for_and_in_nothing_else() {
+    let Some(fast) = Fast::new() else { return };
+    let report = fast.run().run().exits(0).json();
+    assert_eq!(report["differences"], serde_json::json!([]));
+    let find = |mode: &str, instrument: &str| {
+        let is_it = |trial: &&Value| trial["levels"]["mode"] == mode && trial["instrument"] == instrument && trial["purpose"] == "measure";
+        trials(&report).iter().find(is_it).expect("a trial")["id"].to_string()
+    };
+    let (bare, instrumented) = (find("good", "none"), find("bad", "print+probe"));
+    let diff = fast.world.bystander(["show", "--json", "--diff", &bare, &instrumented]).cwd(&fast.folder).run().exits(0).json();
+    let found: Vec<&Value> = diff["differences"].as_array().expect("differences").iter().collect();
+    assert!(found.iter().all(|difference| difference["planned"] == true), "{diff:#}");
+    let what = |name: &str| found.iter().find(|difference| text(&difference["what"]) == name).copied();
+    let mode = what("env MODE").expect("the level's variable");
+    assert_eq!((text(&mode["first"]), text(&mode["second"])), ("good", "bad"));
+    assert!(found.iter().any(|difference| text(&difference["what"]).ends_with("lib.py")), "the edited file: {diff:#}");
+    fast.world.bystander(["show", "--diff", &bare, "999"]).cwd(&fast.folder).run().exits(3).says(&["999", "trials are 1 to"]);
+}
+
+#[test]
+fn launches_in_another_environment_are_flagged_as_differing_in_more_than_their_levels() {
+    let Some(fast) = Fast::new() else { return };
+    fast.killed();
+    let report = fast.run().env("STRAY", "yes").run().exits(0).json();
+    let flagged = report["differences"].as_array().expect("differences");
+    assert!(!flagged.is_empty() && flagged.iter().all(|difference| text(difference).contains("env STRAY")), "{flagged:#?}");
+}
+
+#[test]
+fn a_run_that_is_alive_can_be_looked_at_without_disturbing_it() {
+    let Some(fast) = Fast::new() else { return };
+    let running = fast.run().start();
+    let mut looks = 0;
+    until("some trials to be seen", LIMIT, || {
+        let shown = fast.show().run();
+        looks += 1;
+        // Before its start is recorded there is nothing to see.
+        shown.code != Some(3) && trials(&shown.json()).len() > 2
+    });
+    assert!(looks > 0);
+    crate::fast::assert_answers(&running.wait().exits(0).json());
+}
