@@ -21,7 +21,7 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
     let arms: Vec<(Arm<'_>, Outcome)> = hypothesis.predicts.iter().map(|p| (Arm::of(ledger, &p.cell), p.outcome)).collect();
     let unseen: Vec<String> = arms.iter().filter(|(arm, _)| arm.is_empty()).map(|(arm, _)| format!("a launch of {}", arm.cell)).collect();
     if !unseen.is_empty() {
-        answer.text = format!("{} is missing.", unseen.join(" and "));
+        answer.text = format!("Nothing is known without {}.", unseen.join(" and "));
         answer.needs = Some(Needs { launches_per_cell: None, missing: unseen });
         return answer;
     }

@@ -52,7 +52,7 @@ fn instrument_name(contrast: &Contrast) -> &str {
 
 fn missing(mut answer: Answer, arms: &[&Arm<'_>]) -> Answer {
     let missing: Vec<String> = arms.iter().filter(|arm| arm.is_empty()).map(|arm| format!("a launch of {}", arm.cell)).collect();
-    answer.text = format!("No comparison exists: {} is missing.", missing.join(" and "));
+    answer.text = format!("No comparison exists without {}.", missing.join(" and "));
     answer.needs = Some(Needs { launches_per_cell: None, missing });
     answer
 }
