@@ -32,11 +32,13 @@ const WIDTH: usize = 120;
 /// Where answers and talk go.
 pub(crate) struct Output {
     json: bool,
+    /// Whether the one JSON object of this command was printed.
+    answered: bool,
 }
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json }
+        Self { json, answered: false }
     }
 
     fn style(&self, to: &impl io::IsTerminal) -> Style {
@@ -64,6 +66,7 @@ impl Output {
     /// Prints a run.
     pub(crate) fn report(&mut self, report: &Report, why: bool, state: &Path) {
         if self.json {
+            self.answered = true;
             self.data(&bystander_report::json(report));
             self.data(b"\n");
             return;
@@ -104,7 +107,8 @@ impl Output {
 
     /// Says why a command could not do what it was asked.
     pub(crate) fn failure(&mut self, failure: &Failure) {
-        if self.json {
+        // A run that stopped with trouble has printed its report, which says so; one object is all that a command prints.
+        if self.json && !self.answered {
             self.json(&json!({
                 "format": FORMAT,
                 "error": { "kind": format!("{:?}", failure.kind).to_lowercase(), "message": failure.message, "causes": failure.causes, "hints": failure.hints, "problems": failure.problems },

@@ -66,6 +66,13 @@ impl Run {
         self
     }
 
+    /// Removes a variable.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     /// Sets the working directory.
     #[must_use]
     pub fn cwd(mut self, folder: &Path) -> Self {

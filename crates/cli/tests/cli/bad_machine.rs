@@ -176,6 +176,16 @@ fn a_state_directory_that_cannot_be_written_is_refused_and_another_offered() {
     assert_nothing_left(&world);
 }
 
+#[test]
+fn without_a_home_there_is_no_registry_of_live_edits_and_nothing_is_edited() {
+    let world = world();
+    let target = world.write("case/text.txt", "first\nmiddle\nlast\n");
+    let file = world.write("case/case.toml", EDITED);
+    run(&world, &file).without("HOME").without("XDG_STATE_HOME").run().exits(4).says(&["registry of live edits", "set HOME"]);
+    nothing_was_launched(&world.path("case"));
+    assert_eq!(fs::read_to_string(target).expect("a file"), "first\nmiddle\nlast\n");
+}
+
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }

@@ -29,9 +29,7 @@ fn told(world: &World, name: &str) -> (String, String, String) {
 }
 
 fn json(output: &str) -> Value {
-    // Where a run stops with trouble its report comes first, and then the trouble.
-    let mut stream = serde_json::Deserializer::from_str(output).into_iter::<Value>();
-    stream.next().unwrap_or_else(|| panic!("no JSON: {output}")).expect("JSON")
+    serde_json::from_str(output).unwrap_or_else(|error| panic!("not one JSON object ({error}): {output}"))
 }
 
 /// Runs an experiment whose program does something once its print is in.
@@ -64,8 +62,10 @@ blocks = 5
 }
 
 fn the_run_stopped_and_went_on(world: &World) {
-    let (code, _, stderr) = told(world, "first");
+    let (code, stopped, stderr) = told(world, "first");
     assert_eq!(code, "4", "{stderr}");
+    let stopped = json(&stopped);
+    assert!(stopped["error"].is_object() || stopped["status"] == "broken", "{stopped:#}");
     assert!(stderr.contains("what was recorded stays"), "{stderr}");
     let (code, shown, stderr) = told(world, "show");
     assert!(matches!(code.as_str(), "4" | "130"), "{code}: {stderr}");

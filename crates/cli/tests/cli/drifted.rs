@@ -18,9 +18,13 @@ fn text_that_has_drifted_is_refused_with_the_nearest_candidates_and_nothing_is_w
         assert!(text(&problem["message"]).contains(name), "{problem}");
         assert!(problem["span"].is_object() && problem["help"].is_string(), "without place or next step: {problem}");
     }
-    for problem in [errors[0], errors[2]] {
-        assert!(problem["notes"].to_string().contains("sizing.py:"), "without a candidate: {problem}");
+    for (problem, place) in [(errors[0], "lines 33 to 35"), (errors[1], "lines 29, 30, 49"), (errors[2], "line 33")] {
+        assert!(
+            text(&problem["message"]).contains("sizing.py") && problem.to_string().contains(place),
+            "without the place {place}: {problem}"
+        );
     }
+    assert!(errors[0]["notes"].to_string().contains("indent is 4 spaces, the text has 8 spaces"), "what differs: {}", errors[0]);
     assert_eq!(tree(&engine).differences(&before), Vec::<String>::new());
     assert_nothing_left(&world);
     let runs = std::fs::read_dir(engine.join(".bystander/runs")).map_or(0, Iterator::count);

@@ -51,7 +51,8 @@ fn the_doctor_names_what_works_and_leaves_nothing() {
     assert!(!world.path(".bystander").exists());
     // Without a home there is no registry of live edits, and that is not optional.
     let broken = world.bystander(["doctor", "--json", "--state"]).args([world.write("taken", "")]).run().exits(4).json();
-    let state = broken["findings"].as_array().expect("findings").iter().find(|finding| finding["works"] == false && finding["optional"] == false);
+    let state =
+        broken["findings"].as_array().expect("findings").iter().find(|finding| finding["works"] == false && finding["optional"] == false);
     assert!(text_of(state.expect("a finding that does not work"), "mend").contains("--state DIR"));
 }
 
