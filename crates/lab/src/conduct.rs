@@ -146,8 +146,9 @@ fn died_with_us() -> TrialEnd {
     ended(Outcome::Interrupted, "interrupted", CauseGroup::Harness, "bystander was killed while this trial ran")
 }
 
+/// The run goes on with another launch here once the trouble is over.
 fn harness_end(why: &str) -> TrialEnd {
-    ended(Outcome::Undetermined, "harness", CauseGroup::Harness, why)
+    ended(Outcome::Interrupted, "harness", CauseGroup::Harness, why)
 }
 
 fn ended(outcome: Outcome, class: &str, group: CauseGroup, text: &str) -> TrialEnd {

@@ -17,7 +17,7 @@ pub enum Subject {
         /// The level.
         level: String,
     },
-    /// One instrument level against nothing put in, at the baseline's levels.
+    /// One instrument level against nothing put in, at the same levels.
     Instrument {
         /// The instrument level.
         instrument: String,
@@ -38,6 +38,12 @@ pub struct Contrast {
 }
 
 impl Contrast {
+    /// Whether it is made with the baseline itself; an instrument is also compared beside the other levels.
+    #[must_use]
+    pub fn is_with_baseline(&self, plan: &Plan) -> bool {
+        self.control == plan.baseline
+    }
+
     /// The `about` of its answers: `factor:NAME`, `factor:NAME=LEVEL` where several levels are compared, or `instrument:NAME`.
     #[must_use]
     pub fn about(&self, plan: &Plan) -> String {
@@ -53,8 +59,8 @@ impl Contrast {
 
 /// Every contrast of a plan whose cells are launched: factors first, then instruments.
 ///
-/// A factor with k levels beside the baseline's is tested at [`ALPHA`] / k each; every instrument at a fixed [`ALPHA`] / 3, so that adding an
-/// instrument never changes the level of another.
+/// A factor with k levels beside the baseline's is tested at [`ALPHA`] / k each; every instrument at a fixed [`ALPHA`] / 3, on the baseline and
+/// beside each other combination of levels, so that adding an instrument never changes the level of another.
 #[must_use]
 pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
     let mut found = Vec::new();
@@ -69,9 +75,10 @@ pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
         }
     }
     for instrument in plan.instruments.keys().filter(|name| **name != plan.baseline.instrument) {
-        let treated = Cell { instrument: instrument.clone(), ..plan.baseline.clone() };
-        let subject = Subject::Instrument { instrument: instrument.clone() };
-        found.push(Contrast { subject, treated, control: plan.baseline.clone(), alpha: ALPHA / 3.0 });
+        for (with, without) in states_of_instrument(plan, instrument) {
+            let subject = Subject::Instrument { instrument: instrument.clone() };
+            found.push(Contrast { subject, treated: with.clone(), control: without.clone(), alpha: ALPHA / 3.0 });
+        }
     }
     found.retain(|contrast| plan.cells.contains(&contrast.treated) && plan.cells.contains(&contrast.control));
     found

@@ -9,6 +9,7 @@ pub mod conduct;
 pub mod contrast;
 pub mod design;
 pub mod ledger;
+pub mod looks;
 pub mod place;
 pub mod plan;
 pub mod provenance;

@@ -6,18 +6,21 @@ use bystander_model::cell::Cell;
 use bystander_model::event::{Purpose, RunEnd, Slot};
 use bystander_model::outcome::Outcome;
 
-use crate::contrast::{self, Contrast};
+use crate::contrast;
 use crate::design::order;
-use crate::design::sequential::{Decision, SequentialRule};
+use crate::design::sequential::Decision;
 use crate::ledger::{Ledger, TrialRecord};
+use crate::looks;
 use crate::plan::{Expect, Stop};
-use crate::stats::Tally;
 
 /// Launches that check the baseline against `expect`.
 pub const GATE_LAUNCHES: u32 = 2;
 
-/// Void launches at one place of the plan that end the run.
+/// Launches at one place of the plan that were void, or lost by Bystander itself, that end the run.
 pub const VOIDS_THAT_END: usize = 3;
+
+/// The class of causes that are of Bystander itself.
+const HARNESS: &str = "harness";
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,19 +65,25 @@ pub fn next(ledger: &Ledger) -> Step {
 /// The launch that is still missing at one place of the plan, the end of the run if the place cannot be filled, or nothing if it is filled.
 fn place(ledger: &Ledger, purpose: Purpose, block: u32, position: u32, cell: &Cell) -> Option<Step> {
     let here: Vec<&TrialRecord> = ledger.at(purpose, block, position).collect();
-    let filled = |trial: &&&TrialRecord| trial.outcome().is_some_and(|o| o.counts() || o == Outcome::Undetermined);
-    if here.iter().any(|trial| filled(&trial)) {
+    let filled = |trial: &TrialRecord| trial.outcome().is_some_and(|o| o.counts() || o == Outcome::Undetermined) && !lost_by_harness(trial);
+    if here.iter().any(|trial| filled(trial)) {
         return None;
     }
-    let voids: Vec<&&TrialRecord> = here.iter().filter(|trial| trial.outcome() == Some(Outcome::Void)).collect();
+    let voids: Vec<&&TrialRecord> = here.iter().filter(|trial| trial.outcome() == Some(Outcome::Void) || lost_by_harness(trial)).collect();
     if voids.len() >= VOIDS_THAT_END {
         let why = voids.last().and_then(|trial| trial.end.as_ref()?.cause.as_ref()).map_or_else(String::new, |cause| cause.text.clone());
         return Some(Step::End(RunEnd::Invalid {
-            why: format!("{VOIDS_THAT_END} launches of {cell} in block {block} were contaminated: {why}"),
+            why: format!("{VOIDS_THAT_END} launches of {cell} in block {block} were contaminated or lost: {why}"),
         }));
     }
     let attempt = u32::try_from(here.len()).unwrap_or(u32::MAX).saturating_add(1);
     Some(Step::Launch(Slot { purpose, block, position, attempt, cell: cell.clone() }))
+}
+
+/// Whether a launch says nothing because Bystander itself failed in it, such as by the loss of its keeper: another one may be made.
+fn lost_by_harness(trial: &TrialRecord) -> bool {
+    let cause = trial.end.as_ref().and_then(|end| end.cause.as_ref());
+    trial.outcome() == Some(Outcome::Undetermined) && cause.is_some_and(|cause| cause.class == HARNESS)
 }
 
 /// The gate: the baseline does what `expect` declares, or the run ends.
@@ -118,7 +127,7 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
         return None;
     }
     // A contrast whose rule cannot be made has no look to wait for.
-    let decisions: Vec<Decision> = contrasts.iter().filter_map(|contrast| look(ledger, contrast, block)).collect();
+    let decisions: Vec<Decision> = contrasts.iter().filter_map(|contrast| Some(looks::follow(ledger, contrast, block)?.decision)).collect();
     if decisions.iter().any(Decision::wants_more) {
         return None;
     }
@@ -130,22 +139,6 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
             format!("{n} of {all} comparisons of outcomes are shown, and no outcome of the blocks that are left could show another")
         }
     })
-}
-
-/// One look at one contrast of outcomes after `blocks` blocks; `None` at a level that has no rule.
-#[must_use]
-pub fn look(ledger: &Ledger, contrast: &Contrast, blocks: u32) -> Option<Decision> {
-    let rule = SequentialRule::new(contrast.alpha, ledger.plan.blocks.max).ok()?;
-    Some(rule.look(blocks, tally(ledger, &contrast.treated), tally(ledger, &contrast.control)))
-}
-
-/// Failures and launches of a cell, time-outs counted as failures.
-#[must_use]
-pub fn tally(ledger: &Ledger, cell: &Cell) -> Tally {
-    let (failed, n) =
-        ledger.data(cell).fold((0, 0), |(failed, n), trial| (failed + u32::from(trial.outcome() != Some(Outcome::Completed)), n + 1));
-    // Failures never exceed launches here, and no run has as many launches as a tally holds.
-    Tally::new(failed, n).unwrap_or_default()
 }
 
 fn all_fail_alike(ledger: &Ledger) -> Option<String> {

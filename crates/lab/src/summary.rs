@@ -67,14 +67,15 @@ fn cell_report(ledger: &Ledger, cell: &bystander_model::cell::Cell) -> CellRepor
         timed_out: count(Outcome::TimedOut),
         void: count(Outcome::Void),
         undetermined: count(Outcome::Undetermined),
-        causes: causes(&all),
+        causes: causes(all.iter().copied().filter(|trial| trial.outcome() != Some(Outcome::Interrupted))),
         metrics: ledger.plan.metrics.keys().map(|name| (name.clone(), metric(&data, name))).collect(),
     }
 }
 
-fn causes(trials: &[&TrialRecord]) -> Vec<CauseCount> {
+/// Why launches ended, those apart that were ended by us before they could answer.
+fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> {
     let mut counts: IndexMap<&str, CauseCount> = IndexMap::new();
-    for cause in trials.iter().filter_map(|trial| trial.end.as_ref()?.cause.as_ref()) {
+    for cause in trials.filter_map(|trial| trial.end.as_ref()?.cause.as_ref()) {
         let first = || CauseCount { class: cause.class.clone(), signature: cause.signature.clone(), text: cause.text.clone(), count: 0 };
         counts.entry(&cause.signature).or_insert_with(first).count += 1;
     }

@@ -28,7 +28,8 @@ pub fn answers(ledger: &Ledger) -> Vec<Answer> {
         answers.push(factor::on_outcome(ledger, contrast));
         answers.extend(metric::of_factor(ledger, contrast));
     }
-    let instruments = contrasts.iter().filter(|contrast| matches!(contrast.subject, Subject::Instrument { .. }));
+    let of_instrument = |contrast: &&contrast::Contrast| matches!(contrast.subject, Subject::Instrument { .. });
+    let instruments = contrasts.iter().filter(of_instrument).filter(|contrast| contrast.is_with_baseline(&ledger.plan));
     for contrast in instruments {
         answers.push(instrument::on_outcome(ledger, contrast));
         answers.extend(metric::of_instrument(ledger, contrast));

@@ -9,13 +9,14 @@ pub(super) fn steps(ledger: &Ledger, answers: &[Answer]) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
     for answer in answers.iter().filter(|answer| answer.metric == "outcome" || answer.verdict == Verdict::Insufficient) {
         let Some(needs) = &answer.needs else { continue };
+        let about = if answer.metric == "outcome" { answer.about.clone() } else { format!("{} on {}", answer.about, answer.metric) };
         for missing in &needs.missing {
-            push(&mut steps, format!("{}: {missing}", answer.about));
+            push(&mut steps, format!("{about}: {missing}"));
         }
         if needs.missing.is_empty()
             && let Some(n) = needs.launches_per_cell
         {
-            push(&mut steps, format!("{}: {n} launches per cell in all", answer.about));
+            push(&mut steps, format!("{about}: {n} launches per cell in all"));
         }
     }
     if ledger.plan.stop == Stop::Same

@@ -4,11 +4,12 @@ use bystander_model::outcome::Outcome;
 use bystander_model::report::{Answer, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, formula, strength_of};
-use super::sentence::{launches, p_value, percent};
-use crate::contrast::{Contrast, Subject};
+use super::sentence::{blocks, launches, p_value, percent};
+use crate::contrast::{ALPHA, Contrast, Subject};
+use crate::design::sequential::Decision;
 use crate::design::{reach, settle};
 use crate::ledger::Ledger;
-use crate::stats::fisher::fisher;
+use crate::looks;
 use crate::stats::proportion::{launches_to_bound, newcombe, zero_failure_upper};
 
 /// Answers for one level of a factor on the outcome.
@@ -25,7 +26,7 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     if control.all_failed() && !treated.all_completed() {
         return broken_baseline(answer, ledger, contrast, &treated, &control);
     }
-    compare(&mut answer, contrast.alpha, &treated, &control);
+    compare(&mut answer, ledger, contrast, &treated, &control);
     if let Some(shared) = treated.shares_failure_with(&control) {
         answer.text.push_str(&format!(" The same failure happens without it, in trial {}.", shared.1.id));
     }
@@ -67,19 +68,21 @@ fn broken_baseline(mut answer: Answer, ledger: &Ledger, contrast: &Contrast, tre
     answer
 }
 
-/// Tests the difference of failure rates at the contrast's level.
-pub(super) fn compare(answer: &mut Answer, alpha: f64, treated: &Arm<'_>, control: &Arm<'_>) {
+/// Tells whether a difference of failure rates is shown, by the rule that the plan fixed: Fisher, looked at after every block up to the last look.
+pub(super) fn compare(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast, treated: &Arm<'_>, control: &Arm<'_>) {
     let (a, n1, b, n2) = (treated.failed(), treated.n(), control.failed(), control.n());
-    let p = fisher(treated.tally(), control.tally()).two_sided;
+    let Some(followed) = looks::follow(ledger, contrast, ledger.plan.blocks.max) else { return };
+    let (p, alpha) = (followed.decision.p(), contrast.alpha);
     let difference = f64::from(a) / f64::from(n1) - f64::from(b) / f64::from(n2);
     answer.p = Some(p);
     answer.interval = newcombe(treated.tally(), control.tally(), 0.95).ok().map(|interval| [interval.low, interval.high]);
     answer.interval_of = answer.interval.map(|_| "difference of failure rates, 95 % (Newcombe)".to_owned());
     answer.estimate = Some(difference);
-    let shown = p <= alpha;
+    let shown = matches!(followed.decision, Decision::Different { .. });
     let seen = if shown { "a difference is shown" } else { "no difference is shown" };
-    answer.text = format!("{}; {}: {seen} ({} against {alpha:.3}).", treated.said(), control.said(), p_value(p));
-    answer.evidence.push(formula("Fisher, two-sided", format!("{a} of {n1} against {b} of {n2}: p = {p:.4}")));
+    let after = blocks(followed.blocks);
+    answer.text = format!("{}; {}: {seen} after {after} ({} against {alpha:.3}).", treated.said(), control.said(), p_value(p));
+    answer.evidence.push(formula("Fisher, two-sided", format!("after {after}: p = {p:.4}; in all, {a} of {n1} against {b} of {n2}")));
     if shown {
         answer.verdict = Verdict::Effect;
         answer.strength = Some(Strength::Shown);
@@ -91,9 +94,10 @@ pub(super) fn compare(answer: &mut Answer, alpha: f64, treated: &Arm<'_>, contro
 /// Says where an instrument hides the effect of a level.
 fn masked(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast) {
     let hidden = ledger.plan.cells.iter().filter(|cell| cell.levels == contrast.treated.levels && !cell.is_bare()).find(|cell| {
-        let with = Arm::of(ledger, cell);
-        let bare = Arm::of(ledger, &contrast.treated);
-        bare.all_failed() && with.all_completed() && fisher(bare.tally(), with.tally()).two_sided <= contrast.alpha
+        let (with, bare) = (Arm::of(ledger, cell), Arm::of(ledger, &contrast.treated));
+        let followed = looks::follow_cells(ledger, cell, &contrast.treated, ALPHA / 3.0, ledger.plan.blocks.max);
+        let shown = followed.is_some_and(|followed| matches!(followed.decision, Decision::Different { .. }));
+        shown && with.failed() * bare.n() < bare.failed() * with.n()
     });
     if let Some(cell) = hidden {
         answer.verdict = Verdict::MaskedByInstrument;

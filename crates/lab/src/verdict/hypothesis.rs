@@ -7,10 +7,10 @@ use super::arm::{Arm, evidence_of, strength_of};
 use super::sentence::{launches, p_value};
 use crate::contrast::ALPHA;
 use crate::design::reach;
+use crate::design::sequential::Decision;
 use crate::ledger::Ledger;
+use crate::looks;
 use crate::plan::Hypothesis;
-use crate::stats::Tally;
-use crate::stats::fisher::fisher;
 
 /// Judges one claim.
 pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
@@ -25,7 +25,7 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
         answer.needs = Some(Needs { launches_per_cell: None, missing: unseen });
         return answer;
     }
-    weigh(&mut answer, &arms);
+    weigh(&mut answer, ledger, &arms);
     answer
 }
 
@@ -51,7 +51,7 @@ fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool
 }
 
 /// Every prediction held so far: whether that is enough.
-fn weigh(answer: &mut Answer, arms: &[(Arm<'_>, Outcome)]) {
+fn weigh(answer: &mut Answer, ledger: &Ledger, arms: &[(Arm<'_>, Outcome)]) {
     let least = arms.iter().map(|(arm, _)| arm.n()).min().unwrap_or(0);
     answer.strength = Some(strength_of(least));
     answer.evidence = arms.iter().flat_map(|(arm, _)| arm.evidence()).collect();
@@ -67,10 +67,9 @@ fn weigh(answer: &mut Answer, arms: &[(Arm<'_>, Outcome)]) {
         });
         return;
     }
-    let all = |failures, n| Tally::new(failures, n).unwrap_or_default();
-    let p = fisher(all(failing, failing), all(0, completing)).two_sided;
+    let Some((p, shown)) = follow_pairs(ledger, arms) else { return };
     answer.p = Some(p);
-    if p <= ALPHA {
+    if shown {
         answer.verdict = Verdict::Supported;
         answer.strength = Some(Strength::Shown);
         answer.text = format!("{held}, and that is beyond chance ({}).", p_value(p));
@@ -81,4 +80,17 @@ fn weigh(answer: &mut Answer, arms: &[(Arm<'_>, Outcome)]) {
             missing: vec!["more launches of the cells it predicts".to_owned()],
         });
     }
+}
+
+/// Follows every pair of cells for which opposite outcomes are predicted by the rule of outcomes: the largest p, and whether each pair is shown to
+/// differ.
+fn follow_pairs(ledger: &Ledger, arms: &[(Arm<'_>, Outcome)]) -> Option<(f64, bool)> {
+    let (completing, failing): (Vec<_>, Vec<_>) = arms.iter().partition(|(_, outcome)| *outcome == Outcome::Completed);
+    let pairs = failing.iter().flat_map(|(fails, _)| completing.iter().map(move |(completes, _)| (fails.cell, completes.cell)));
+    let mut all = (0.0_f64, true);
+    for (fails, completes) in pairs {
+        let decision = looks::follow_cells(ledger, fails, completes, ALPHA, ledger.plan.blocks.max)?.decision;
+        all = (all.0.max(decision.p()), all.1 && matches!(decision, Decision::Different { .. }));
+    }
+    Some(all)
 }

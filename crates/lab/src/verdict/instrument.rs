@@ -4,9 +4,11 @@ use bystander_model::report::{Answer, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, formula, strength_of};
 use super::factor::{compare, launches_to_settle, launches_within};
-use super::sentence::{launches, percent};
-use crate::contrast::{self, Contrast, Subject};
+use super::sentence::{blocks, launches, p_value, percent};
+use crate::contrast::{self, ALPHA, Contrast, Subject};
+use crate::design::sequential::{Decision, Followed};
 use crate::ledger::{Ledger, TrialRecord};
+use crate::looks;
 use crate::stats::proportion::zero_failure_upper;
 
 /// Answers for one instrument level on the outcome.
@@ -25,7 +27,7 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
         not_needed(&mut answer, name, &with, &without, shared);
     } else {
         answer.evidence = [without.evidence(), with.evidence()].concat();
-        compare(&mut answer, contrast.alpha, &with, &without);
+        compare(&mut answer, ledger, contrast, &with, &without);
         settle(&mut answer, ledger, contrast, &with, &without);
     }
     other_states(&mut answer, ledger, name);
@@ -145,6 +147,7 @@ fn no_failure(answer: &mut Answer, ledger: &Ledger, with: &Arm<'_>, without: &Ar
 fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
     let states = contrast::states_of_instrument(&ledger.plan, name);
     for (with, without) in states.into_iter().filter(|(_, without)| **without != ledger.plan.baseline) {
+        let followed = looks::follow_cells(ledger, with, without, ALPHA / 3.0, ledger.plan.blocks.max);
         let (with, without) = (Arm::of(ledger, with), Arm::of(ledger, without));
         if with.is_empty() || without.is_empty() {
             answer.text.push_str(&format!(" Beside {} it was not compared.", without.cell));
@@ -152,8 +155,15 @@ fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
         }
         let apart = with.failed() * without.n() != without.failed() * with.n();
         let new = with.failures_not_in(&without);
-        if apart {
-            answer.text.push_str(&format!(" Beside other levels it differs: {}, {}.", with.said(), without.said()));
+        let shown = followed.filter(|followed| matches!(followed.decision, Decision::Different { .. }));
+        if let Some(followed) = shown {
+            interacts(answer, &with, &without, &followed);
+        } else if apart {
+            answer.text.push_str(&format!(
+                " Beside other levels the data differ, and nothing is shown: {}, {}.",
+                with.said(),
+                without.said()
+            ));
             if matches!(answer.verdict, Verdict::Inert | Verdict::NoEffectSeen) {
                 answer.verdict = Verdict::Undetermined;
                 answer.strength = None;
@@ -162,4 +172,21 @@ fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
             answer.text.push_str(&format!(" In {} it fails in another way (trial {}).", with.cell, other.id));
         }
     }
+}
+
+/// The instrument is shown to change the outcome beside another level: it perturbs, whatever it does on the baseline.
+fn interacts(answer: &mut Answer, with: &Arm<'_>, without: &Arm<'_>, followed: &Followed) {
+    let p = followed.decision.p();
+    let does = if with.failed() * without.n() > without.failed() * with.n() { "It breaks" } else { "It hides a failure of" };
+    let seen = format!("{does} {}: {}; {} ({} after {}).", without.cell, with.said(), without.said(), p_value(p), blocks(followed.blocks));
+    answer.text = if answer.verdict == Verdict::Perturbs {
+        format!("{} {seen}", answer.text)
+    } else {
+        format!("{seen} On the baseline: {}", answer.text)
+    };
+    answer.verdict = Verdict::Perturbs;
+    answer.strength = Some(Strength::Shown);
+    answer.p = answer.p.or(Some(p));
+    answer.needs = None;
+    answer.evidence.extend(with.evidence());
 }

@@ -22,6 +22,11 @@ pub(super) fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", figure(value)) } else { figure(value) }
 }
 
+/// `1 block`, `3 blocks`.
+pub(super) fn blocks(n: u32) -> String {
+    if n == 1 { "1 block".to_owned() } else { format!("{n} blocks") }
+}
+
 /// `1 launch`, `3 launches`.
 pub(super) fn launches(n: u32) -> String {
     if n == 1 { "1 launch".to_owned() } else { format!("{n} launches") }

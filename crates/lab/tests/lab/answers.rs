@@ -161,3 +161,69 @@ fn a_contaminated_run_answers_nothing() {
     assert_eq!((answer.verdict, answer.strength, answer.p), (Verdict::Invalid, None, None));
     assert!(answer.text.contains("port_in_use"), "{}", answer.text);
 }
+
+/// What the sixteen patterns of a two-by-two mean, by the published table: baseline and treatment, each without and with the instrument.
+#[test]
+fn the_sixteen_patterns_read_as_the_table_says() {
+    let table: serde_json::Value = serde_json::from_str(include_str!("../fixtures/stats_vectors.json")).expect("the table is JSON");
+    for row in table["readiness_pattern_verdicts"].as_array().expect("sixteen rows") {
+        let ready = |key: &str| row[key].as_bool().expect("ready or not");
+        let pattern = [ready("B0"), ready("B1"), ready("T0"), ready("T1")];
+        let mut plan = plan(&["a", "b"], &["probe"]);
+        plan.blocks = bystander_lab::plan::Blocks { min: 6, max: 6 };
+        let script = move |cell: &Cell, _| {
+            let at = usize::from(cell.levels["arm"] == "b") * 2 + usize::from(cell.instrument == "probe");
+            if pattern[at] { Ends::Completes } else { Ends::Fails("RuntimeError @ f") }
+        };
+        let (ledger, _) = run(&plan, &mut Scripted::new(script));
+        let (treatment, probe) = (answer(&ledger, "factor:arm", "outcome"), answer(&ledger, "instrument:probe", "outcome"));
+        let says = row["verdict"].as_str().expect("words");
+        let seen = format!("{pattern:?}: {says}\n{:?} {}\n{:?} {}", treatment.verdict, treatment.text, probe.verdict, probe.text);
+        match pattern {
+            [true, _, false, probed] => {
+                assert!(says.contains("treatment BREAKS"), "{seen}");
+                let hidden = probed && says.contains("MASKING");
+                assert_eq!(treatment.verdict, if hidden { Verdict::MaskedByInstrument } else { Verdict::Effect }, "{seen}");
+            }
+            [true, _, true, _] => assert!(says.contains("treatment ok") && treatment.verdict == Verdict::Insufficient, "{seen}"),
+            [false, _, true, _] => assert!(says.contains("treatment FIXES") && treatment.verdict == Verdict::Effect, "{seen}"),
+            [false, _, false, _] => assert!(says.contains("BASELINE_BROKEN") && treatment.verdict == Verdict::BaselineBroken, "{seen}"),
+        }
+        // An instrument changes the outcome where it is put in on the baseline or beside the treatment.
+        let changes = pattern[0] != pattern[1] || pattern[2] != pattern[3];
+        assert_eq!(probe.verdict == Verdict::Perturbs, changes, "{seen}");
+        if pattern == [false; 4] {
+            assert_eq!(probe.verdict, Verdict::NotNeeded, "{seen}");
+        }
+    }
+}
+
+#[test]
+fn a_difference_that_was_shown_stays_shown_in_blocks_that_others_needed() {
+    let mut plan = plan(&["a", "b"], &["probe"]);
+    plan.blocks = bystander_lab::plan::Blocks { min: 8, max: 8 };
+    // b fails in the first four blocks and not after: shown at the look after block 4.
+    let (ledger, _) = run(
+        &plan,
+        &mut Scripted::new(|cell, n| if is(cell, "b", "none") && n < 4 { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }),
+    );
+    let treatment = answer(&ledger, "factor:arm", "outcome");
+    assert!(matches!(treatment.verdict, Verdict::Effect | Verdict::MaskedByInstrument), "{}", treatment.text);
+    assert!((treatment.p.expect("tested") - 2.0 / 70.0).abs() < 1e-9 && treatment.text.contains("after 4 blocks"), "{}", treatment.text);
+}
+
+#[test]
+fn nothing_is_shown_by_blocks_after_the_last_look() {
+    let mut plan = plan(&["a", "b"], &["probe"]);
+    plan.blocks = bystander_lab::plan::Blocks { min: 12, max: 12 };
+    // Five of twelve against none has p = 0.037, but the last look at level 0.05 is after block 10, where it is four of ten.
+    let fails = |n: u32| [2, 4, 6, 8, 10].contains(&n);
+    let (ledger, _) = run(
+        &plan,
+        &mut Scripted::new(
+            move |cell, n| if is(cell, "b", "none") && fails(n) { Ends::Fails("RuntimeError @ f") } else { Ends::Completes },
+        ),
+    );
+    let treatment = answer(&ledger, "factor:arm", "outcome");
+    assert_eq!(treatment.verdict, Verdict::Insufficient, "{}", treatment.text);
+}
