@@ -4,17 +4,20 @@ mod check;
 mod instruments;
 mod outputs;
 mod trial;
+mod turns;
 mod watch;
 mod workload;
 
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use bystander_edit::Journal;
+use bystander_edit::{Journal, default_registry_dir};
 use bystander_lab::cause::CauseReader;
 use bystander_lab::place::{Checkup, Emit, Place, TrialOrder};
 use bystander_lab::plan::Plan;
+use bystander_model::diagnostic::Diagnostic;
 use bystander_model::edit::RevertedEdit;
 use bystander_model::event::{FileProof, TrialEnd};
 use bystander_model::patch::EditState;
@@ -30,6 +33,8 @@ use crate::owner::Owner;
 use crate::proof::Baseline;
 use crate::secrets::Masker;
 
+use turns::{Turn, Wanted};
+
 pub use check::check;
 
 /// Makes the readers of one trial's output: those who know an engine.
@@ -38,10 +43,15 @@ pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>>>;
 /// Where rings lie: in shared memory, so that a hit is a store and not a write to a disk.
 const RINGS: &str = "/dev/shm";
 
+/// How long a look at a plan waits for another run to take back its edits.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// This machine as a place for trials.
 pub struct LocalPlace {
     state: StateDir,
     journal: Journal,
+    /// The folder of the turns at instrumented files; the same for all runs of a user.
+    turns: PathBuf,
     canceller: Canceller,
     readers: Readers,
     masker: Masker,
@@ -69,6 +79,7 @@ impl LocalPlace {
         Ok(Self {
             state: state.clone(),
             journal,
+            turns: default_registry_dir().map_or_else(|| state.locks_dir(), |registry| registry.with_file_name("turns")),
             canceller,
             readers,
             masker,
@@ -93,6 +104,21 @@ impl LocalPlace {
     /// The mark of every process of a trial: whose it is can be told from it after a crash.
     fn marker(&self, order: &TrialOrder) -> String {
         format!("{}/{}/{}", self.owner, order.run, order.trial)
+    }
+
+    /// Takes back edits whose makers are gone.
+    fn recover(&self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
+        let known = self.journal.status()?;
+        let live = known.iter().filter(|edit| edit.state != EditState::Reverted).map(|edit| edit.file.as_path());
+        let times = FolderTimes::of(live);
+        let recovery = self.journal.recover();
+        // What counts is that the files are as before; a folder's time is a courtesy.
+        let _ = times.give_back();
+        let recovery = recovery?;
+        match recovery.failed.into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(recovery.reverted),
+        }
     }
 
     /// The interpreter that a program runs under, asked once.
@@ -124,6 +150,20 @@ fn told(holder: &Holder) -> String {
     }
 }
 
+/// The problem of files that another run holds.
+fn not_ours(turn: &std::io::Result<Turn>) -> Option<Diagnostic> {
+    match turn {
+        Ok(Turn::Held(_)) => None,
+        Ok(Turn::Waited(file)) => Some(
+            Diagnostic::error("edit.held", format!("another run has an edit on {}", file.display()))
+                .help("wait until it ends, or stop it; `bystander patch status` shows its edits"),
+        ),
+        Err(error) => {
+            Some(Diagnostic::error("edit.held", format!("it cannot be told whether another run has edits on the files: {error}")))
+        }
+    }
+}
+
 /// How the names of ring folders begin.
 const RING_PREFIX: &str = "bystander@";
 
@@ -134,7 +174,12 @@ fn owner_is_gone(owner: &str) -> bool {
 
 impl Place for LocalPlace {
     fn check(&mut self, plan: &Plan) -> Checkup {
-        let findings = check::examine(plan);
+        // Files are looked at while no other run has an edit on them.
+        let until = Instant::now() + PATIENCE;
+        let turn = Wanted::of_plan(plan).take(&self.turns, Some(until), &self.canceller, |_| {});
+        let mut findings = check::examine(plan);
+        // Who asked to stop while it waited gets no complaint about the wait.
+        findings.checkup.problems.extend(not_ours(&turn).filter(|_| !self.interrupted()));
         self.probes = findings.probes;
         self.baseline = findings.baseline;
         findings.checkup
@@ -153,17 +198,7 @@ impl Place for LocalPlace {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
-        let known = self.journal.status()?;
-        let live = known.iter().filter(|edit| edit.state != EditState::Reverted).map(|edit| edit.file.as_path());
-        let times = FolderTimes::of(live);
-        let recovery = self.journal.recover();
-        // What counts is that the files are as before; a folder's time is a courtesy.
-        let _ = times.give_back();
-        let recovery = recovery?;
-        match recovery.failed.into_iter().next() {
-            Some(error) => Err(error.into()),
-            None => Ok(recovery.reverted),
-        }
+        self.recover()
     }
 
     fn run(&mut self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>> {
@@ -171,6 +206,10 @@ impl Place for LocalPlace {
     }
 
     fn compare(&mut self, files: &[FileProof]) -> Vec<FileProof> {
+        // An edit that another run has on a file now is no trace of this one. Where it stays, the comparison says what it sees.
+        let until = Instant::now() + PATIENCE;
+        let _turn =
+            Wanted::of_files(files.iter().map(|proof| proof.file.as_path())).take(&self.turns, Some(until), &Canceller::new(), |_| {});
         files.iter().map(|file| self.baseline.compare(file)).collect()
     }
 

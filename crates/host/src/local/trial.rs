@@ -9,6 +9,7 @@ use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::{EventBody, TrialEnd};
 use bystander_model::evidence::Stream;
+use bystander_model::ids::TimeNs;
 use bystander_model::provenance::Provenance;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::memory_limit::MemoryCounters;
@@ -20,6 +21,7 @@ use bystander_supervise::{listener, port};
 use indexmap::IndexMap;
 
 use super::instruments::{Edits, Probes};
+use super::turns::{Turn, Wanted};
 use super::watch::{Seen, Watch};
 use super::{LocalPlace, outputs, workload};
 use crate::{environment, machine, metrics, proof, secrets};
@@ -28,6 +30,22 @@ type Failed = Box<dyn Error + Send + Sync>;
 
 /// Runs one trial.
 pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Failed> {
+    let wanted = Wanted::of_cell(plan, &order.slot.cell, &place.probes);
+    let mut refused = None;
+    let turn = wanted.take(&place.turns, None, &place.canceller, |file| {
+        let text = format!("waiting: another run has {}", file.display());
+        refused = emit(EventBody::Note { text }).err();
+    })?;
+    if let Some(refused) = refused {
+        return Err(refused.into());
+    }
+    if let Turn::Waited(_) = turn {
+        return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default()));
+    }
+    if !wanted.is_empty() {
+        // A run that was killed in its turn may have left an edit on one of the files.
+        place.recover()?;
+    }
     let mut edits = Edits::apply(&place.journal, plan, &order.slot.cell, &place.marker(order), emit)?;
     let watched = if edits.refusals.is_empty() { launch(place, plan, order, &edits, emit).map(Some) } else { Ok(None) };
     // Undone before anything else is looked at: also when the trial or the record failed.
@@ -255,6 +273,13 @@ impl Seen {
     fn of_refused(plan: &Plan, order: &TrialOrder, refusals: Vec<cause::Refusal>) -> Self {
         let mut seen = Self::empty(plan, order, Vec::new());
         seen.facts.refusals = refusals;
+        seen
+    }
+
+    /// A trial that was never launched: the user did not want to wait for its turn.
+    fn of_interrupted(plan: &Plan, order: &TrialOrder) -> Self {
+        let mut seen = Self::empty(plan, order, Vec::new());
+        seen.facts.stopped = Some(cause::Stopped { at: TimeNs(0), why: cause::StopWhy::Interrupted });
         seen
     }
 
