@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use bystander_lab::conduct;
 use bystander_lab::plan::{Expect, Stop};
 use bystander_model::event::{Purpose, RunEnd};
 use bystander_model::outcome::Outcome;
+use indexmap::IndexMap;
 
-use crate::scripted::{Ends, Scripted, plan, run, summary_of};
+use crate::scripted::{Ends, Kept, Scripted, create, plan, run, summary_of};
 
 #[test]
 fn a_first_block_of_one_failure_stops_the_run_after_a_clean_baseline() {
@@ -92,6 +94,42 @@ fn a_void_launch_is_made_again_at_the_same_place_and_three_end_the_run() {
     let mut always = Scripted::new(|cell, _| if cell.levels["arm"] == "b" { Ends::Voids } else { Ends::Completes });
     let (_, end) = run(&plan, &mut always);
     assert!(matches!(&end, RunEnd::Invalid { why } if why.contains("b/none") && why.contains("port_in_use")), "{end:?}");
+}
+
+#[test]
+fn a_launch_that_bystander_itself_lost_is_made_again_and_three_end_the_run() {
+    let plan = plan(&["a", "b"], &[]);
+    let mut once = Scripted::new(|cell, n| if cell.levels["arm"] == "b" && n == 0 { Ends::Loses } else { Ends::Completes });
+    let (ledger, end) = run(&plan, &mut once);
+    assert!(matches!(end, RunEnd::Finished { .. }));
+    let cells = summary_of(&ledger).cells;
+    assert_eq!((cells[0].completed, cells[1].completed, cells[1].undetermined), (cells[1].completed, cells[0].completed, 1));
+
+    let mut always = Scripted::new(|cell, _| if cell.levels["arm"] == "b" { Ends::Loses } else { Ends::Completes });
+    let (_, end) = run(&plan, &mut always);
+    assert!(matches!(&end, RunEnd::Invalid { why } if why.contains("b/none") && why.contains("harness")), "{end:?}");
+}
+
+#[test]
+fn a_place_that_cannot_go_on_breaks_the_run_off_and_the_launch_is_made_again_later() {
+    let plan = plan(&["a", "b"], &[]);
+    let mut sink = Kept::default();
+    let mut ledger = create(&plan, &mut sink).expect("recorded");
+    // More often than launches may be void: trouble that comes back does not spoil the run.
+    for time in 0..4 {
+        if time > 0 {
+            conduct::resume(&mut ledger, &IndexMap::new(), &mut sink).expect("recorded");
+        }
+        let end = conduct::conduct(&mut ledger, &mut Scripted::new(|_, _| Ends::Breaks), &mut sink).expect("recorded");
+        assert!(matches!(&end, RunEnd::Broken { why } if why.contains("the disk is full")), "{end:?}");
+    }
+    conduct::resume(&mut ledger, &IndexMap::new(), &mut sink).expect("recorded");
+    let end = conduct::conduct(&mut ledger, &mut Scripted::new(|_, _| Ends::Completes), &mut sink).expect("recorded");
+    assert!(matches!(end, RunEnd::Finished { .. }), "{end:?}");
+    let report = summary_of(&ledger);
+    for cell in &report.cells {
+        assert!(cell.completed == cell.trials && cell.trials >= 4 && cell.undetermined == 0 && cell.causes.is_empty(), "{cell:?}");
+    }
 }
 
 #[test]

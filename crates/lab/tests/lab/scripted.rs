@@ -23,6 +23,10 @@ pub(crate) enum Ends {
     Fails(&'static str),
     Blames(&'static str),
     Voids,
+    /// Bystander itself fails in the trial, as when its keeper is killed.
+    Loses,
+    /// The place cannot go on.
+    Breaks,
     Measures(f64),
 }
 
@@ -80,6 +84,9 @@ impl Place for Scripted {
                 bytecode_removed: Vec::new(),
             }))?;
         }
+        if matches!(ends, Ends::Breaks) {
+            return Err("the disk is full".into());
+        }
         Ok(end(order, &ends))
     }
 
@@ -98,10 +105,11 @@ fn end(order: &TrialOrder, ends: &Ends) -> TrialEnd {
         Ends::Fails(signature) => (Outcome::Failed, Some(*signature), None),
         Ends::Blames(instrument) => (Outcome::Failed, Some("NameError @ f"), Some((*instrument).to_owned())),
         Ends::Voids => (Outcome::Void, Some("port_in_use"), None),
+        Ends::Loses | Ends::Breaks => (Outcome::Undetermined, Some("harness"), None),
     };
     let evidence = vec![Evidence::log(order.trial, Stream::Stderr, 7, "a line")];
     let cause = signature.map(|signature| Cause {
-        class: "python.RuntimeError".into(),
+        class: if outcome == Outcome::Undetermined { signature.into() } else { "python.RuntimeError".into() },
         group: CauseGroup::Target,
         signature: signature.into(),
         text: signature.into(),
