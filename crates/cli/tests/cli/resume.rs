@@ -94,19 +94,48 @@ fn two_runs_of_different_files_in_one_folder_do_not_harm_each_other() {
 }
 
 #[test]
-fn two_runs_that_edit_the_same_file_take_turns_or_say_who_holds_it() {
+fn two_runs_that_instrument_the_same_file_take_turns_at_it() {
     let Some(fast) = Fast::new() else { return };
     let other = fast.world.write("fast/other.toml", std::fs::read_to_string(&fast.file).expect("the experiment"));
     let second = run(&fast.world, &other).start();
-    let first = fast.run().run();
-    let second = second.wait();
-    for ran in [first, second] {
-        // Whoever comes second while the print is on disk is void there, and the run says why; nobody's data is wrong.
-        if ran.code == Some(0) {
-            assert_answers(&ran.json());
-        } else {
-            assert!(ran.stderr.contains("lib.py") || ran.stdout.contains("lib.py"), "{ran:?}");
+    let first = fast.run().run().exits(0);
+    for report in [first.json(), second.wait().exits(0).json()] {
+        assert_answers(&report);
+        assert_eq!((trials(&report).len() <= LAUNCHES + 1, &report["restored"]["exact"]), (true, &Value::from(true)), "none was void");
+        // A bare launch that loads the other run's print would differ in its file, and would have printed it.
+        assert_eq!(report["differences"], serde_json::json!([]));
+        for trial in trials(&report).iter().filter(|trial| trial["instrument"] == "none") {
+            let stdout = fast.folder.join(".bystander").join(crate::world::text(&trial["output"]["stdout"]));
+            assert!(!std::fs::read_to_string(stdout).expect("the output").contains("DEBUG"), "{trial}");
         }
+    }
+    assert!(fast.source_is_original());
+    assert_nothing_left(&fast.world);
+}
+
+#[test]
+fn a_run_that_waits_for_its_turn_says_so_and_can_be_interrupted() {
+    let Some(fast) = Fast::new() else { return };
+    fast.world.write("fast/app.py", "import lib, time, os\nlib.add(3)\nwhile os.path.exists('../gate'): time.sleep(0.01)\n");
+    fast.world.write("gate", "");
+    let other = fast.world.write("fast/other.toml", std::fs::read_to_string(&fast.file).expect("the experiment"));
+    let mut holder = fast.run().start();
+    until("a launch of the first run", LIMIT, || !fast.world.trial_processes().is_empty());
+    let mut waiting = run(&fast.world, &other).start();
+    // Two bare launches go together; the print of either run waits for the other.
+    until("one waits for the other", LIMIT, || {
+        let told = |running: &bystander_testkit::Running| running.stderr().contains("waiting: another run has");
+        if !told(&holder) && !told(&waiting) {
+            let bare = fast.world.trial_processes().into_iter().find(|process| process.command.contains("app.py"));
+            bare.into_iter().for_each(|process| bystander_testkit::kill(process.pid, Signal::KILL));
+        }
+        told(&holder) || told(&waiting) || waiting.stderr().contains("another run has an edit")
+    });
+    for running in [&mut waiting, &mut holder] {
+        running.signal(Signal::INT);
+    }
+    for ran in [waiting.wait(), holder.wait()] {
+        assert!(matches!(ran.code, Some(130 | 3)), "{ran:?}");
     }
     assert!(fast.source_is_original());
     assert_nothing_left(&fast.world);
