@@ -13,7 +13,8 @@ pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
     match &ledger.end {
         None | Some(RunEnd::Interrupted) => return exit::INTERRUPTED,
         Some(RunEnd::Broken { .. }) => return exit::HARNESS,
-        Some(RunEnd::Gated { .. }) => return exit::FAILED,
+        Some(RunEnd::Gated { .. }) if ledger.plan.expect == Expect::Completed => return exit::FAILED,
+        Some(RunEnd::Gated { .. }) => return exit::UNDETERMINED,
         Some(RunEnd::Invalid { .. }) => return exit::UNDETERMINED,
         Some(RunEnd::Finished { .. }) => {}
     }

@@ -60,6 +60,8 @@ impl Reader {
             if let Some(mut found) = sought.evidence {
                 if ambiguous {
                     found.text = format!("one of {} matching lines, so none counts: {}", sought.matches, found.text);
+                } else if sought.value.is_none_or(|value| !value.is_finite()) {
+                    found.text = format!("the match is not a number: {}", found.text);
                 }
                 evidence.insert(sought.name, found);
             }

@@ -4,6 +4,7 @@
 //! [`verdict`] and [`summary`] answer. [`step`] alone decides what comes next, from the ledger alone, so that a killed run goes on where it stood.
 #![forbid(unsafe_code)]
 
+pub mod carry;
 pub mod cause;
 pub mod conduct;
 pub mod contrast;

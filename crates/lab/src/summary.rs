@@ -1,7 +1,7 @@
 //! The report of a run: a pure function of its ledger.
 
 mod budgets;
-mod captures;
+pub(crate) mod captures;
 mod next;
 mod plan;
 
@@ -11,6 +11,7 @@ use bystander_model::outcome::Outcome;
 use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report, Restored, RestoredFile, TrialReport};
 use indexmap::IndexMap;
 
+use crate::carry::Baselines;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::place;
 use crate::provenance;
@@ -37,7 +38,7 @@ pub fn report(ledger: &Ledger) -> Report {
         trials: ledger.trials.values().map(trial_report).collect(),
         restored: restored(ledger),
         differences: provenance::unplanned_differences(ledger),
-        notes: ledger.notes.clone(),
+        notes: [ledger.notes.clone(), captures::silent(ledger), carried(ledger)].concat(),
         next: next::steps(ledger, &answers),
         answers,
     }
@@ -67,12 +68,14 @@ fn cell_report(ledger: &Ledger, cell: &bystander_model::cell::Cell) -> CellRepor
         timed_out: count(Outcome::TimedOut),
         void: count(Outcome::Void),
         undetermined: count(Outcome::Undetermined),
-        causes: causes(all.iter().copied().filter(|trial| trial.outcome() != Some(Outcome::Interrupted))),
+        causes: causes(
+            all.iter().copied().filter(|trial| trial.outcome().is_some_and(|outcome| outcome.counts() || outcome == Outcome::Undetermined)),
+        ),
         metrics: ledger.plan.metrics.keys().map(|name| (name.clone(), metric(&data, name))).collect(),
     }
 }
 
-/// Why launches ended, those apart that were ended by us before they could answer.
+/// Why launches ended that say something; void and interrupted ones are counted apart.
 fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> {
     let mut counts: IndexMap<&str, CauseCount> = IndexMap::new();
     for cause in trials.filter_map(|trial| trial.end.as_ref()?.cause.as_ref()) {
@@ -128,11 +131,18 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
     }
 }
 
+/// Says where an edit left something behind that its undo cannot undo.
+fn carried(ledger: &Ledger) -> Vec<String> {
+    let carried = Baselines::of(ledger).carried_over();
+    let said = carried.map(|(before, after)| {
+        format!("carried over: the bare baseline completed before the first edit (trial {before}) and never after it (from trial {after}); the file is as before, so something else that the edited program left (a built file, a cache) makes it fail")
+    });
+    said.into_iter().collect()
+}
+
 fn restored(ledger: &Ledger) -> Restored {
-    let edits_of = |file: &std::path::PathBuf| {
-        let undone = ledger.trials.values().flat_map(|trial| &trial.undone).filter(|undone| undone.file == *file);
-        u32::try_from(undone.count()).unwrap_or(u32::MAX)
-    };
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let edited = || ledger.trials.values().flat_map(|trial| &trial.edited);
     let proofs: Vec<RestoredFile> = ledger
         .restored
         .iter()
@@ -142,24 +152,27 @@ fn restored(ledger: &Ledger) -> Restored {
             before_sha256: proof.before_sha256.clone(),
             after_sha256: proof.after_sha256.clone(),
             metadata_same: proof.metadata_same,
-            edits: edits_of(&proof.file),
+            edits: count(edited().filter(|edit| edit.file == proof.file).count()),
         })
         .collect();
-    let edited = ledger.trials.values().flat_map(|trial| &trial.edited).map(|edit| &edit.file).collect::<std::collections::BTreeSet<_>>();
+    let files = edited().map(|edit| &edit.file).collect::<std::collections::BTreeSet<_>>().len();
+    let made = edited().count();
+    let baselines = Baselines::of(ledger);
     Restored {
-        files: u32::try_from(edited.len()).unwrap_or(u32::MAX),
+        files: count(files),
         exact: ledger.restored.as_ref().map(|proofs| proofs.iter().all(place::is_exact)),
-        clean_trial: clean_trial(ledger),
+        clean_trial: baselines.clean().filter(|_| made > 0),
+        not_shown: baselines.not_shown().filter(|_| made > 0 && ledger.end.is_some()),
+        made: count(made),
+        undone: count(undone(ledger)),
         proofs,
     }
 }
 
-/// A bare baseline after the last undo that ended as the bare baselines before it did.
-fn clean_trial(ledger: &Ledger) -> Option<bystander_model::ids::TrialId> {
-    let last_edit = ledger.trials.values().rev().find(|trial| !trial.edited.is_empty())?.id;
-    let bare = |trial: &&TrialRecord| trial.slot.cell == ledger.plan.baseline && trial.outcome().is_some_and(Outcome::counts);
-    let before: Vec<&TrialRecord> = ledger.data(&ledger.plan.baseline).filter(|trial| trial.id < last_edit).collect();
-    let after = ledger.trials.values().filter(|trial| trial.id > last_edit).find(bare)?;
-    let alike = |other: &&TrialRecord| other.outcome() == after.outcome() && other.signature() == after.signature();
-    (before.is_empty() || before.iter().any(alike)).then_some(after.id)
+/// Edits that were undone: by their own trial, or, where that was killed, by a later start, which the comparison of the files shows.
+fn undone(ledger: &Ledger) -> usize {
+    let of_trials: usize = ledger.trials.values().map(|trial| trial.undone.len()).sum();
+    let left = ledger.trials.values().map(|trial| trial.edited.len().saturating_sub(trial.undone.len())).sum::<usize>();
+    let shown_gone = ledger.restored.as_ref().is_some_and(|proofs| proofs.iter().all(place::is_exact));
+    if shown_gone { of_trials + left } else { of_trials }
 }

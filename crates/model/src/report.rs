@@ -275,8 +275,11 @@ pub struct Capture {
     pub trial: TrialId,
     /// The first hit of the probe on this rank.
     pub hit: Hit,
-    /// Hits of the probe in this process.
+    /// Hits of the probe in this process, those without a record included.
     pub hits: u64,
+    /// Whether the captures may have run code of the program (`unsafe = true`).
+    #[serde(default)]
+    pub unsafe_capture: bool,
 }
 
 /// One launch.
@@ -319,8 +322,17 @@ pub struct Restored {
     pub files: u32,
     /// Whether all are byte for byte and in their metadata as before; `None` while edits are live or nothing was compared.
     pub exact: Option<bool>,
-    /// A bare baseline trial that ran after the last undo and behaved as the ones before.
+    /// A bare baseline trial that ran after the last undo and behaved as those before the first edit.
     pub clean_trial: Option<TrialId>,
+    /// Why "restored" is not shown by behaviour, where edits were made and `clean_trial` is `None`.
+    #[serde(default)]
+    pub not_shown: Option<String>,
+    /// Edits that were put on disk, and those of them that were undone.
+    #[serde(default)]
+    pub made: u32,
+    /// See `made`.
+    #[serde(default)]
+    pub undone: u32,
     /// Each file.
     pub proofs: Vec<RestoredFile>,
 }

@@ -1,8 +1,9 @@
 //! What the probes saw, one line per probe, cell and process, of the newest trial that shows it.
 
+use bystander_model::hit::Hit;
 use bystander_model::report::Capture;
 
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, TrialRecord};
 
 pub(super) fn newest(ledger: &Ledger) -> Vec<Capture> {
     let mut captures = Vec::new();
@@ -12,10 +13,51 @@ pub(super) fn newest(ledger: &Ledger) -> Vec<Capture> {
         let mut here: Vec<Capture> = trial
             .hits
             .values()
-            .map(|(hit, hits)| Capture { cell: cell.to_string(), trial: trial.id, hit: hit.clone(), hits: *hits })
+            .map(|(hit, recorded)| Capture {
+                cell: cell.to_string(),
+                trial: trial.id,
+                hit: hit.clone(),
+                hits: fired(trial, hit).unwrap_or(*recorded),
+                unsafe_capture: ledger.plan.probes.iter().any(|probe| probe.name == hit.probe && probe.allow_unsafe),
+            })
             .collect();
         here.sort_by(|a, b| (&a.hit.probe, a.hit.rank, a.hit.pid).cmp(&(&b.hit.probe, b.hit.rank, b.hit.pid)));
         captures.extend(here);
     }
     captures
+}
+
+/// How often a probe fired in the process of a hit, records or not, by its receipt.
+fn fired(trial: &TrialRecord, hit: &Hit) -> Option<u64> {
+    trial.receipts.iter().find(|receipt| receipt.probe == hit.probe && receipt.pid == hit.pid).map(|receipt| receipt.hits)
+}
+
+/// One sentence for every probe that never fired though its trials ended: what became of it in their processes.
+pub(super) fn silent(ledger: &Ledger) -> Vec<String> {
+    ledger.plan.probes.iter().filter_map(|probe| silence(ledger, &probe.name)).map(|said| format!("{said}.")).collect()
+}
+
+/// What became of a probe that fired in no process of any trial it was in; `None` where it fired or was in no trial that ended.
+pub(crate) fn silence(ledger: &Ledger, probe: &str) -> Option<String> {
+    let with: Vec<&TrialRecord> = ledger
+        .trials
+        .values()
+        .filter(|trial| trial.counts() && ledger.plan.instruments_of(&trial.slot.cell).iter().any(|name| name == probe))
+        .collect();
+    let fired = with.iter().any(|trial| {
+        trial.hits.values().any(|(hit, _)| hit.probe == probe) || trial.receipts.iter().any(|r| r.probe == probe && r.hits > 0)
+    });
+    if with.is_empty() || fired {
+        return None;
+    }
+    let mut states: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    for receipt in with.iter().flat_map(|trial| &trial.receipts).filter(|receipt| receipt.probe == probe) {
+        let word = serde_json::to_value(receipt.state).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default();
+        *states.entry(word.replace('_', " ")).or_default() += 1;
+    }
+    let processes = match states.len() {
+        0 => "no process left a receipt".to_owned(),
+        _ => states.iter().map(|(state, n)| format!("{state} in {n}")).collect::<Vec<_>>().join(", ") + " processes",
+    };
+    Some(format!("{probe} never fired in {} launches ({processes})", with.len()))
 }

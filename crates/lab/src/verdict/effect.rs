@@ -40,6 +40,10 @@ impl Effect {
     pub(super) fn of(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell) -> Self {
         let pairs = pairs(ledger, name, treated, control);
         let mut effect = Self { pairs, estimate: None, interval: None, p_within: None, identical: false, spread: None };
+        // A ratio of values that are not positive means nothing.
+        if metric.scale == Scale::Ratio && effect.pairs.iter().any(|pair| pair.treated <= 0.0 || pair.control <= 0.0) {
+            return effect;
+        }
         let effects: Vec<f64> = effect.pairs.iter().map(|pair| single(metric.scale, *pair)).collect();
         let Some(first) = effects.first() else { return effect };
         effect.identical = effects.iter().all(|one| one == first);

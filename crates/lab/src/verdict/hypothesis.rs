@@ -32,7 +32,11 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
 /// A trial that did what the claim says it cannot.
 fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
     for prediction in &hypothesis.predicts {
-        let counterexample = ledger.data(&prediction.cell).find(|trial| trial.outcome() != Some(prediction.outcome));
+        // A time-out is a failure, as in every comparison of outcomes.
+        let as_predicted = |outcome: Option<Outcome>| {
+            outcome == Some(prediction.outcome) || (prediction.outcome == Outcome::Failed && outcome == Some(Outcome::TimedOut))
+        };
+        let counterexample = ledger.data(&prediction.cell).find(|trial| !as_predicted(trial.outcome()));
         if let Some(trial) = counterexample {
             let outcome = trial.outcome().map_or("", Outcome::word);
             answer.verdict = Verdict::Refuted;

@@ -1,15 +1,18 @@
 //! What the outcomes say about one instrument: whether it is needed for a failure, causes one, hides one, or shows no effect.
 
+use bystander_model::ids::TrialId;
 use bystander_model::report::{Answer, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, formula, strength_of};
 use super::factor::{compare, launches_to_settle, launches_within};
 use super::sentence::{blocks, launches, p_value, percent};
+use crate::carry::Baselines;
 use crate::contrast::{self, ALPHA, Contrast, Subject};
 use crate::design::sequential::{Decision, Followed};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
 use crate::stats::proportion::zero_failure_upper;
+use crate::summary::captures;
 
 /// Answers for one instrument level on the outcome.
 pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
@@ -24,6 +27,9 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
         return breaks(answer, trial, &without);
     }
     if let Some(shared) = with.shares_failure_with(&without) {
+        if let Some(carried) = Baselines::of(ledger).carried_over().filter(|_| with.trials.iter().any(|trial| !trial.edited.is_empty())) {
+            return carried_over(answer, carried, shared);
+        }
         not_needed(&mut answer, name, &with, &without, shared);
     } else {
         answer.evidence = [without.evidence(), with.evidence()].concat();
@@ -31,7 +37,40 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
         settle(&mut answer, ledger, contrast, &with, &without);
     }
     other_states(&mut answer, ledger, name);
+    never_fired(&mut answer, ledger, name);
     answer
+}
+
+/// The failure without the instrument began only after it had been in: that acquits nobody.
+fn carried_over(mut answer: Answer, carried: (TrialId, TrialId), shared: (&TrialRecord, &TrialRecord)) -> Answer {
+    answer.text = format!(
+        "Contaminated: the bare baseline completed before the first edit (trial {}) and never after it (from trial {}), so the failure without it in trial {} may be one that it left behind.",
+        carried.0, carried.1, shared.1.id
+    );
+    answer.evidence = [evidence_of(shared.1), evidence_of(shared.0)].concat();
+    let missing = "launches that clean up what the edited program leaves, such as built files".to_owned();
+    answer.needs = Some(Needs { launches_per_cell: None, missing: vec![missing] });
+    answer
+}
+
+/// A probe that never fired was not tried: launches with it say nothing about what it does when it fires.
+pub(super) fn never_fired(answer: &mut Answer, ledger: &Ledger, name: &str) {
+    if !matches!(answer.verdict, Verdict::Inert | Verdict::NoEffectSeen) {
+        return;
+    }
+    let probes =
+        ledger.plan.instruments.get(name).into_iter().flatten().filter(|part| ledger.plan.probes.iter().any(|probe| probe.name == **part));
+    let silent: Vec<String> = probes.filter_map(|probe| captures::silence(ledger, probe)).collect();
+    if silent.is_empty() {
+        return;
+    }
+    answer.verdict = Verdict::Undetermined;
+    answer.strength = None;
+    answer.text = format!("{}, so what it does when it fires is not known.", silent.join("; "));
+    answer.needs = Some(Needs {
+        launches_per_cell: None,
+        missing: vec!["a place that is reached, in a process that the probe covers (show --why lists them)".to_owned()],
+    });
 }
 
 /// Answers for an instrument that was refused before the first launch.

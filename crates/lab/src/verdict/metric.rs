@@ -1,19 +1,22 @@
 //! The words for effects on metrics: of a factor, and of an instrument.
 
 use bystander_model::evidence::Evidence;
+use bystander_model::outcome::Outcome;
 use bystander_model::report::{Answer, Needs, Strength, Verdict};
 
 use super::arm::{formula, strength_of};
 use super::effect::{Effect, none_of};
+use super::instrument;
 use super::sentence::{figure, launches, signed};
 use crate::contrast::{self, Contrast, Subject};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, TrialRecord};
 use crate::plan::{Metric, Scale};
 
 /// The effects of one level of a factor on each metric that both of its cells show.
 pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
     each_metric(ledger, contrast, |metric, effect, answer| {
         if effect.is_within(metric) {
+            answer.p = effect.p_within;
             answer.verdict = Verdict::NoEffectWithin;
             answer.strength = Some(Strength::Shown);
             answer.text = format!("No effect beyond {}: {}{}.", margin(metric), said(metric, effect), detectable(metric, effect));
@@ -34,6 +37,7 @@ pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer>
     let Subject::Instrument { instrument } = &contrast.subject else { return Vec::new() };
     let mut answers = each_metric(ledger, contrast, |metric, effect, answer| {
         if effect.is_within(metric) {
+            answer.p = effect.p_within;
             answer.verdict = Verdict::Inert;
             answer.strength = Some(if effect.identical { identical_strength(effect) } else { Strength::Shown });
             answer.text = format!("Inert within {}: {}{}.", margin(metric), said(metric, effect), detectable(metric, effect));
@@ -50,6 +54,7 @@ pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer>
     });
     for answer in &mut answers {
         beside_other_levels(ledger, instrument, answer);
+        instrument::never_fired(answer, ledger, instrument);
     }
     answers
 }
@@ -60,14 +65,19 @@ fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&Metric, &Ef
         .iter()
         .filter_map(|(name, metric)| {
             let effect = Effect::of(ledger, name, metric, &contrast.treated, &contrast.control);
-            effect.estimate?;
+            if ledger.data(&contrast.treated).next().is_none() || ledger.data(&contrast.control).next().is_none() {
+                return None;
+            }
+            if effect.estimate.is_none() {
+                return unread(ledger, contrast, name, metric, &effect);
+            }
             let mut answer = Answer {
                 about: contrast.about(plan),
                 metric: name.clone(),
                 verdict: Verdict::Insufficient,
                 strength: Some(strength_of(effect.n())),
                 text: String::new(),
-                p: effect.p_within,
+                p: None,
                 interval: effect.interval,
                 interval_of: effect.interval.map(|_| interval_of(metric.scale).to_owned()),
                 estimate: effect.estimate,
@@ -78,6 +88,34 @@ fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&Metric, &Ef
             Some(answer)
         })
         .collect()
+}
+
+/// Says why there is no effect to speak of: a metric that vanished without a word would be taken for one that was not asked for.
+fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, effect: &Effect) -> Option<Answer> {
+    let completed = |cell| ledger.data(cell).find(|trial| trial.outcome() == Some(Outcome::Completed));
+    // Where no launch of a cell completed there was nothing to measure, and the outcome says so.
+    let (treated, control) = (completed(&contrast.treated)?, completed(&contrast.control)?);
+    let verdict = if matches!(contrast.subject, Subject::Factor { .. }) { Verdict::Insufficient } else { Verdict::Undetermined };
+    let mut answer = Answer::new(contrast.about(&ledger.plan), name, verdict);
+    if !effect.pairs.is_empty() && metric.scale == Scale::Ratio {
+        answer.text = "No ratio exists: it needs values above 0.".to_owned();
+        answer.needs = Some(Needs { launches_per_cell: None, missing: vec![format!("`scale = \"difference\"` of {name}")] });
+        return Some(answer);
+    }
+    let why = |trial: &TrialRecord| {
+        let end = trial.end.as_ref()?;
+        let unread = end.metrics.get(name).is_none_or(|value| value.is_none_or(|value| !value.is_finite()));
+        unread.then(|| (trial.id, end.metric_evidence.get(name).cloned()))
+    };
+    let (trial, evidence) = why(control).or_else(|| why(treated))?;
+    let found = evidence.as_ref().map_or_else(|| "no line of its output matches".to_owned(), |evidence| evidence.text.clone());
+    answer.text = format!("No value in trial {trial}: {found}.");
+    answer.evidence.extend(evidence);
+    answer.needs = Some(Needs {
+        launches_per_cell: None,
+        missing: vec![format!("a pattern of {name} that matches one line with a number, or a `pick`")],
+    });
+    Some(answer)
 }
 
 fn interval_of(scale: Scale) -> &'static str {
@@ -179,7 +217,14 @@ fn beside_other_levels(ledger: &Ledger, instrument: &str, answer: &mut Answer) {
         if answer.verdict == Verdict::Inert && !effect.is_within(metric) {
             answer.verdict = if effect.is_shown(metric.scale) { Verdict::Perturbs } else { Verdict::NoEffectSeen };
             answer.strength = Some(if effect.is_shown(metric.scale) { Strength::Shown } else { strength_of(effect.n()) });
-            answer.text.push_str(&format!(" That holds on the baseline only; beside {without}: {}.", said(metric, &effect)));
+            answer.p = None;
+            answer.text = format!(
+                "Beside {without}: {}{}. On the baseline alone: {}",
+                said(metric, &effect),
+                not_excluded(metric, &effect),
+                answer.text
+            );
+            answer.needs = needs(metric, &effect);
         } else {
             answer.text.push_str(&format!(" Beside {without}: {}.", said(metric, &effect)));
         }

@@ -227,3 +227,24 @@ fn nothing_is_shown_by_blocks_after_the_last_look() {
     let treatment = answer(&ledger, "factor:arm", "outcome");
     assert_eq!(treatment.verdict, Verdict::Insufficient, "{}", treatment.text);
 }
+
+#[test]
+fn a_failure_that_an_edit_left_behind_acquits_nobody() {
+    let plan = plan(&["a"], &["print"]);
+    let edited = std::rc::Rc::new(std::cell::Cell::new(false));
+    let left = std::rc::Rc::clone(&edited);
+    // The edited program leaves something that makes every later launch fail, the bare ones too.
+    let script = move |cell: &Cell, _: u32| {
+        left.set(left.get() || !cell.is_bare());
+        if left.get() { Ends::Fails("exit code 9") } else { Ends::Completes }
+    };
+    let mut plan = plan;
+    plan.expect = bystander_lab::plan::Expect::Completed;
+    let (ledger, _) = run(&plan, &mut Scripted::new(script));
+    let print = answer(&ledger, "instrument:print", "outcome");
+    assert_ne!(print.verdict, Verdict::NotNeeded, "{}", print.text);
+    let report = crate::scripted::summary_of(&ledger);
+    assert_eq!(report.restored.clean_trial, None);
+    assert!(report.restored.not_shown.is_some_and(|why| why.contains("before the first edit")));
+    assert!(report.notes.iter().any(|note| note.starts_with("carried over")), "{:?}", report.notes);
+}

@@ -38,7 +38,13 @@ fn write_short(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
 /// Writes a finding that differs from the first, in a line or two: what the first one explains is not said again.
 fn write_beside(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
     let budget = &finding.budget;
-    let text = format!("{}. {} {}{}", number::equation(&budget.equation), break_even(budget), where_seen(finding, cells), bracketed(&budget.evidence, 1));
+    let text = format!(
+        "{}. {} {}{}",
+        number::equation(&budget.equation),
+        break_even(budget),
+        where_seen(finding, cells),
+        bracketed(&budget.evidence, 1)
+    );
     page.led("  ", None, 4, &text);
 }
 

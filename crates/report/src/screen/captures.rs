@@ -21,6 +21,7 @@ struct Group {
     trials: Vec<TrialId>,
     who: String,
     values: String,
+    unsafe_capture: bool,
 }
 
 pub(crate) fn write(page: &mut Page<'_>, captures: &[Capture]) {
@@ -31,7 +32,8 @@ pub(crate) fn write(page: &mut Page<'_>, captures: &[Capture]) {
     let mut last: Option<(&str, &str)> = None;
     for group in groups.iter().take(GROUPS) {
         if last != Some((&group.probe, &group.place)) {
-            page.heading(&format!("Captured by {} at {}", group.probe, group.place));
+            let how = if group.unsafe_capture { " (unsafe: may have run code of the program)" } else { "" };
+            page.heading(&format!("Captured by {} at {}{how}", group.probe, group.place));
             last = Some((&group.probe, &group.place));
         }
         let lead = format!("  {}, {}, {}: ", group.cells.join(" and "), trials(&group.trials), group.who);
@@ -84,6 +86,7 @@ fn group(captures: &[&Capture]) -> Group {
         trials: vec![first.trial],
         who: who(captures),
         values: values.join(", "),
+        unsafe_capture: first.unsafe_capture,
     }
 }
 
@@ -97,7 +100,9 @@ fn who(captures: &[&Capture]) -> String {
         (n, _) if ranks => count(n, "rank", "ranks"),
         (n, _) => count(n, "process", "processes"),
     };
-    if alike { format!("{said} alike") } else { said }
+    let most = captures.iter().map(|capture| capture.hits).max().unwrap_or(0);
+    let said = if alike { format!("{said} alike") } else { said };
+    if most > 1 { format!("{said}, the first of {} hits", number::integer(i64::try_from(most).unwrap_or(i64::MAX))) } else { said }
 }
 
 /// One expression over all ranks.

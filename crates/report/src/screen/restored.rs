@@ -20,15 +20,16 @@ pub(crate) fn write_all(page: &mut Page<'_>, restored: &Restored) {
 }
 
 fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: usize) {
-    if restored.files == 0 && restored.proofs.is_empty() && restored.exact.is_none() {
+    if restored.files == 0 && restored.proofs.is_empty() {
         page.heading("Files");
         page.indented("No file was changed on disk.");
         return;
     }
     page.heading("Files");
     let (role, verdict) = verdict(restored);
-    let behaviour = restored.clean_trial.map(|trial| format!(" The bare baseline after the last undo (trial {trial}) behaved as before."));
-    let summary = format!("{}{}", made(restored), behaviour.unwrap_or_default());
+    let shown = restored.clean_trial.map(|trial| format!(" The bare baseline after the last undo (trial {trial}) behaved as before."));
+    let not_shown = restored.not_shown.as_ref().map(|why| format!(" NOT shown by behaviour: {}.", clean(why)));
+    let summary = format!("{}{}", made(restored), not_shown.or(shown).unwrap_or_default());
     if let ([proof], true) = (restored.proofs.as_slice(), restored.exact == Some(true)) {
         let file = format!("{}: {}.", clean(&proof.file.to_string_lossy()), state(proof, digits));
         return page.led(&format!("  {verdict} "), Some(role), 4, &format!("{summary} {file}"));
@@ -54,10 +55,17 @@ fn verdict(restored: &Restored) -> (Role, &'static str) {
 }
 
 fn made(restored: &Restored) -> String {
-    let edits: usize = restored.proofs.iter().map(|proof| proof.edits as usize).sum();
+    let live = restored.made.saturating_sub(restored.undone);
     match restored.files as usize {
         0 => format!("{} compared, none had been changed.", count(restored.proofs.len(), "file was", "files were")),
-        files => format!("{} in {}, made and undone.", count(edits, "edit", "edits"), count(files, "file", "files")),
+        files if live > 0 => format!(
+            "{} in {} made, {} undone, {} not known to be undone (`bystander patch status`).",
+            count(restored.made as usize, "edit", "edits"),
+            count(files, "file", "files"),
+            restored.undone,
+            live
+        ),
+        files => format!("{} in {}, made and undone.", count(restored.made as usize, "edit", "edits"), count(files, "file", "files")),
     }
 }
 

@@ -156,6 +156,8 @@ pub(crate) fn broken_off() -> Report {
         proof("/srv/engine/gone.py", None, true, 1),
         proof("/srv/engine/mode.py", Some("aaaa0000aaaa0000"), false, 1),
     ];
+    report.restored.made = report.restored.proofs.iter().map(|proof| proof.edits).sum();
+    report.restored.undone = report.restored.made;
     report.notes = vec!["trial 2 is void: process 77 (nvidia-smi) held 3 GiB before the start".to_owned()];
     report.trials[1].id = TrialId(2);
     report

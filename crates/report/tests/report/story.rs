@@ -187,7 +187,7 @@ fn budget() -> BudgetFinding {
 
 fn captures() -> Vec<Capture> {
     let of = |cell: &str, trial: u32| -> Vec<Capture> {
-        (0..8).map(|rank| Capture { cell: cell.to_owned(), trial: TrialId(trial), hit: hit(rank), hits: 1 }).collect()
+        (0..8).map(|rank| Capture { cell: cell.to_owned(), trial: TrialId(trial), hit: hit(rank), hits: 1, unsafe_capture: false }).collect()
     };
     let mut captures = of("nccl/kv-budget", 3);
     captures.extend(of("custom/kv-budget", 4));
@@ -227,4 +227,6 @@ fn restore(report: &mut Report) {
         metadata_same: true,
         edits: 2,
     }];
+    report.restored.made = report.restored.proofs.iter().map(|proof| proof.edits).sum();
+    report.restored.undone = report.restored.made;
 }
