@@ -20,7 +20,11 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Patch(patch) => patch::run(&patch, state, &mut output),
         Command::Doctor => doctor::run(state, &mut output),
     };
-    done.unwrap_or_else(|failure| {
+    let code = done.unwrap_or_else(|failure| {
+        output.failure(&failure);
+        failure.code()
+    });
+    output.lost().map_or(code, |failure| {
         output.failure(&failure);
         failure.code()
     })

@@ -34,27 +34,42 @@ pub(crate) struct Output {
     json: bool,
     /// Whether the one JSON object of this command was printed.
     answered: bool,
+    lost: Option<io::Error>,
 }
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, answered: false }
+        Self { json, answered: false, lost: None }
     }
 
     fn style(&self, to: &impl io::IsTerminal) -> Style {
         let colour = to.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let width =
-            std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns >= 60).unwrap_or(WIDTH);
+            std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns >= 20).unwrap_or(WIDTH);
         Style { width, colour, ..Style::default() }
     }
 
-    /// Prints data. A reader that went away is no error: there is nobody left to tell.
-    fn data(&self, bytes: &[u8]) {
+    /// Prints data. A reader that went away is no error: there is nobody left to tell. Anything else is: see [`Output::lost`].
+    fn data(&mut self, bytes: &[u8]) {
         let mut stdout = io::stdout().lock();
-        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush())
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.lost.get_or_insert(error);
+        }
     }
 
-    fn json(&self, value: &serde_json::Value) {
+    /// Why data that a command printed did not arrive, if it did not.
+    pub(crate) fn lost(&mut self) -> Option<Failure> {
+        let error = self.lost.take()?;
+        Some(
+            Failure::environment("failed to write the answer to standard output")
+                .because(&error)
+                .hint("`bystander show` prints the results of a run again"),
+        )
+    }
+
+    fn json(&mut self, value: &serde_json::Value) {
         self.data(format!("{value}\n").as_bytes());
     }
 
@@ -171,6 +186,11 @@ fn talk(text: &str) {
 
 /// Says what is wrong with a command line; help and version are answers, not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+        let message = error.render().to_string();
+        Output::new(true).failure(&Failure::user(message.trim_end().trim_start_matches("error: ")));
+        return ExitCode::from(exit::USAGE);
+    }
     // Nobody is left to tell where the terminal went away.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS }

@@ -14,8 +14,7 @@ pub struct FolderTimes(Vec<(PathBuf, SystemTime)>);
 impl FolderTimes {
     /// Looks at the folders that hold these files, links followed. A folder that cannot be looked at is left out.
     pub fn of<'a>(files: impl IntoIterator<Item = &'a Path>) -> Self {
-        let mut folders: Vec<PathBuf> =
-            files.into_iter().filter_map(|file| Some(file.canonicalize().ok()?.parent()?.to_owned())).collect();
+        let mut folders: Vec<PathBuf> = files.into_iter().filter_map(|file| Some(file.canonicalize().ok()?.parent()?.to_owned())).collect();
         folders.sort();
         folders.dedup();
         let with_time = |folder: PathBuf| {

@@ -116,6 +116,10 @@ fn conducted(
     let masked = place.masker().plan(plan);
     output.begin(&masked, checkup, &summary::power(plan), &run, ledger.as_ref());
     let progress = output.progress(plan);
+    if let (Some(ledger), Some(seed)) = (&ledger, args.seed.filter(|seed| ledger.as_ref().is_some_and(|ledger| ledger.seed != *seed))) {
+        return Err(Failure::user(format!("failed to take up run {run} with seed {seed}: its order is fixed by seed {}", ledger.seed))
+            .hint("leave `--seed` out to go on with it, or start a new run with `--new`"));
+    }
     if let Some(ledger) = &mut ledger {
         let mut recording = Recording::of_existing(store, progress);
         let cut_short = ledger.unfinished();

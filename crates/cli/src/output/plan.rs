@@ -10,11 +10,16 @@ use serde_json::{Value, json};
 
 /// One line about a run that begins or goes on.
 pub(super) fn headline(plan: &Plan, run: &RunId, resumed: Option<&Ledger>) -> String {
-    let question = plan.question.as_ref().map_or_else(String::new, |question| format!("{question}\n"));
+    let question = question(plan);
     match resumed {
         Some(ledger) => format!("{question}run {run}, taken up after trial {}", ledger.trials.len()),
         None => format!("{question}run {run}"),
     }
+}
+
+/// The question in a line of its own, without control characters.
+fn question(plan: &Plan) -> String {
+    plan.question.as_ref().map_or_else(String::new, |question| question.chars().filter(|c| !c.is_control()).collect::<String>() + "\n")
 }
 
 fn launches(plan: &Plan) -> usize {
@@ -23,7 +28,7 @@ fn launches(plan: &Plan) -> usize {
 
 /// The plan in full, as a dry run prints it.
 pub(super) fn text(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
-    let question = plan.question.as_ref().map_or_else(String::new, |question| format!("{question}\n"));
+    let question = question(plan);
     format!("{question}{}\nnothing was launched and nothing was written\n", body(plan, checkup, power))
 }
 

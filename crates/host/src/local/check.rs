@@ -33,7 +33,9 @@ pub fn check(plan: &Plan) -> Checkup {
 pub(super) fn examine(plan: &Plan) -> Findings {
     let mut findings = Findings::default();
     let python = program::check(plan, &mut findings.checkup.problems);
-    edits::check(plan, python.as_deref(), &mut findings);
+    // What is put into a Python file is parsed also where the program is started by something else, such as a script.
+    let parser = python.clone().or_else(|| program::any_python(plan));
+    edits::check(plan, parser.as_deref(), &mut findings);
     probes::check(plan, python.as_deref(), &mut findings);
     fingerprint::take(plan, &mut findings.checkup.fingerprint);
     findings

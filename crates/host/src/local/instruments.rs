@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use bystander_edit::{Journal, prepare_stack};
+use bystander_edit::{EditError, Journal, prepare_stack};
 use bystander_lab::cause::Refusal;
 use bystander_lab::place::Emit;
 use bystander_lab::plan::Plan;
@@ -80,13 +80,24 @@ impl Edits {
                         first_error.get_or_insert(refused.into());
                     }
                 }
-                Err(error) => {
-                    first_error.get_or_insert(error.into());
+                Err(source) => {
+                    let (name, file) = (edit.name.clone(), edit.file.clone());
+                    first_error.get_or_insert(StillThere { name, file, source }.into());
                 }
             }
         }
         first_error.map_or(Ok(()), Err)
     }
+}
+
+/// An edit that could not be undone and is still in its file.
+#[derive(Debug, thiserror::Error)]
+#[error("take the edit `{name}` out of {}: it is still in the file; the next start or `bystander patch revert` undoes it once the cause is mended", .file.display())]
+struct StillThere {
+    name: String,
+    file: PathBuf,
+    #[source]
+    source: EditError,
 }
 
 /// The probes of one trial: a private overlay and the rings that the processes write to.

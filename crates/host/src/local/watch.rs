@@ -171,7 +171,9 @@ impl<'a> Watch<'a> {
         {
             return Ok(Some(StopWhy::Done));
         }
-        if self.exited {
+        // A launch whose port belongs to somebody else is void whatever comes: nobody waits for its time limit.
+        let void = self.facts.ready.is_none() && self.facts.port_holder.as_ref().is_some_and(|holder| !holder.of_this_trial);
+        if self.exited || void {
             return Ok(Some(StopWhy::Done));
         }
         Ok((Instant::now() >= deadline).then_some(StopWhy::TimeLimit { limit_s: self.plan.program.timeout.as_secs_f64() }))

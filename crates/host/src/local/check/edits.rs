@@ -130,7 +130,19 @@ fn not_found(plan: &Plan, edit: &Edit, error: &PrepareError) -> Diagnostic {
     };
     let mut diagnostic = error.diagnostic();
     diagnostic.message = format!("edit `{}`: {}", edit.name, diagnostic.message);
+    if let PrepareError::Ambiguous { file, lines } = error {
+        diagnostic.notes.extend(places(file, lines));
+    }
     place(diagnostic, plan, &edit.spans, key).label(label)
+}
+
+/// The lines at which a text begins that is there more than once, as they stand.
+fn places(file: &Path, lines: &[u32]) -> Vec<String> {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<&str> = text.lines().collect();
+    let line = |number: &u32| all.get((*number as usize).checked_sub(1)?).map(|line| format!("line {number}: {}", line.trim_end()));
+    lines.iter().filter_map(line).collect()
 }
 
 fn refuse(findings: &mut Findings, name: &str, why: String, problems: Vec<Diagnostic>) {

@@ -24,7 +24,7 @@ pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings)
                 findings,
                 probe,
                 why.to_owned(),
-                place(problem, plan, &probe.spans, "at").help("probes look inside Python programs; an edit works on any text file"),
+                place(problem, plan, &probe.spans, "at").help("start the program by its Python (`command = [\"python3\", …]`), or by a script whose first line names one; an edit works on any text file"),
             );
         }
         return;

@@ -74,6 +74,12 @@ fn runnable(
     }
 }
 
+/// The `python3` of the program's environment.
+pub(super) fn any_python(plan: &Plan) -> Option<PathBuf> {
+    let env = environment::of_trial(plan, &plan.baseline, &[("port", ANY_PORT)], "check");
+    resolve(OsStr::new("python3"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &plan.program.cwd).ok()
+}
+
 /// Ports that the file fixes must be free: the program would not get them.
 fn fixed_ports(plan: &Plan, problems: &mut Vec<Diagnostic>) {
     let Some(ready) = &plan.program.ready else { return };
