@@ -9,6 +9,7 @@ mod watch;
 mod workload;
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,11 +23,12 @@ use bystander_model::edit::RevertedEdit;
 use bystander_model::event::{FileProof, TrialEnd};
 use bystander_model::patch::EditState;
 use bystander_model::provenance::PythonInfo;
-use bystander_probe::CheckedProbe;
+use bystander_probe::{CheckedProbe, OVERLAY_VARIABLE};
 use bystander_store::StateDir;
 use bystander_supervise::command::Command;
 use bystander_supervise::{Canceller, Holder, sweep};
 
+use crate::environment::MARKER;
 use crate::folder_times::FolderTimes;
 use crate::machine;
 use crate::owner::Owner;
@@ -129,7 +131,13 @@ impl LocalPlace {
         }
         let mut env = command.env.clone();
         // Asked without the overlay: the question must not be a hit, and must leave no receipt.
-        env.retain(|name, _| !name.to_string_lossy().starts_with("BYSTANDER_"));
+        if let Some(overlay) = env.remove(OsStr::new(OVERLAY_VARIABLE)) {
+            let path = env.remove(OsStr::new("PYTHONPATH")).unwrap_or_default();
+            let rest: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.as_os_str() != overlay).collect();
+            // Paths that came out of one variable can be put into one again.
+            env.extend(std::env::join_paths(rest).ok().filter(|path| !path.is_empty()).map(|path| ("PYTHONPATH".into(), path)));
+        }
+        env.remove(OsStr::new(MARKER));
         let info = machine::python(&interpreter, &env, &command.cwd);
         self.pythons.borrow_mut().push((interpreter, info.clone()));
         info
