@@ -100,3 +100,39 @@ fn sha256(path: &Path) -> String {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::Tree;
+
+    #[test]
+    fn each_kind_of_change_is_seen_and_reading_is_none() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let path = |name: &str| folder.path().join(name);
+        for name in ["bytes", "mode", "time", "gone"] {
+            fs::write(path(name), "text").expect("written");
+        }
+        std::os::unix::fs::symlink("bytes", path("link")).expect("linked");
+        let time = |file: &Path| fs::metadata(file).expect("there").modified().expect("known");
+        let (before, written) = (Tree::of(folder.path(), |_| true), time(&path("bytes")));
+        fs::read(path("bytes")).expect("read");
+        assert_eq!(before.differences(&Tree::of(folder.path(), |_| true)), Vec::<String>::new());
+        fs::write(path("bytes"), "next").expect("written");
+        let set = |name: &str, time| fs::File::open(path(name)).and_then(|file| file.set_times(fs::FileTimes::new().set_modified(time)));
+        set("bytes", written).expect("own file");
+        set("time", UNIX_EPOCH + Duration::from_nanos(1)).expect("own file");
+        fs::set_permissions(path("mode"), fs::Permissions::from_mode(0o600)).expect("own file");
+        fs::remove_file(path("gone")).expect("removed");
+        fs::remove_file(path("link")).expect("removed");
+        std::os::unix::fs::symlink("mode", path("link")).expect("linked");
+        fs::write(path("new"), "").expect("written");
+        let after = Tree::of(folder.path(), |path| path != Path::new("ignored"));
+        let changed: Vec<String> = before.differences(&after).iter().filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect();
+        assert_eq!(changed, ["", "bytes", "gone", "link", "mode", "new", "time"]);
+    }
+}

@@ -35,7 +35,7 @@ fn json(output: &str) -> Value {
 /// Runs an experiment whose program does something once its print is in.
 fn full_disk(then: &str) -> Option<World> {
     let world = world();
-    let unshare = unshare()?;
+    let (unshare, namespace) = unshare()?;
     world.write("case/text.txt", TEXT);
     fs::create_dir(world.path("state")).expect("a folder");
     let script = format!("cat text.txt; if grep -q added text.txt && ! test -e ../once; then touch ../once; {then}; fi");
@@ -56,7 +56,7 @@ blocks = 5
 "#
     );
     world.write("case/case.toml", experiment);
-    let command = world.run(&unshare).args(["--mount", "--propagation", "private", "sh", "-c", SCRIPT]).cwd(&world.path("case"));
+    let command = world.run(&unshare).args(namespace).args(["sh", "-c", SCRIPT]).cwd(&world.path("case"));
     command.env("STATE", world.path("state")).env("COMMAND", env!("CARGO_BIN_EXE_bystander")).run().exits(0);
     Some(world)
 }
@@ -94,16 +94,22 @@ fn a_disk_that_is_full_to_the_last_byte_stops_the_run_and_the_edit_is_taken_back
     the_run_stopped_and_went_on(&world);
 }
 
-/// The program that makes namespaces, where this user may make one and mount in it.
-fn unshare() -> Option<PathBuf> {
+/// Ways to a namespace with mounts of its own: as root, and as anybody where users may be root of a namespace.
+const NAMESPACES: [&[&str]; 2] =
+    [&["--mount", "--propagation", "private"], &["--user", "--map-root-user", "--mount", "--propagation", "private"]];
+
+/// The program that makes namespaces, and the way that works for this user.
+fn unshare() -> Option<(PathBuf, &'static [&'static str])> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("unshare")).find(|file| file.is_file());
-    let may = |unshare: &PathBuf| {
-        let try_it = "mount -t tmpfs -o size=1m tmpfs /mnt";
-        let tried = Command::new(unshare).args(["--mount", "--propagation", "private", "sh", "-c", try_it]).output();
+    let works = |unshare: &PathBuf, namespace: &[&str]| {
+        let tried = Command::new(unshare).args(namespace).args(["sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"]).output();
         tried.is_ok_and(|output| output.status.success())
     };
-    let allowed = found.filter(may);
+    let allowed = found.and_then(|unshare| {
+        let namespace = NAMESPACES.into_iter().find(|namespace| works(&unshare, namespace))?;
+        Some((unshare, namespace))
+    });
     if allowed.is_none() {
         skip("no small file system can be mounted here: unshare is missing, or this user may not mount", Mark::Machine);
     }

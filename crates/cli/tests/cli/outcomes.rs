@@ -130,7 +130,7 @@ fn a_program_that_ends_well_before_it_was_ready_has_failed() {
 #[test]
 fn a_program_that_still_moves_at_its_time_limit_is_told_from_one_that_stands_still() {
     let world = world();
-    let limits = "ready = { log = \"ready\" }\ntimeout = \"2s\"\nstall = \"1s\"\ngrace = \"1s\"";
+    let limits = "ready = { log = \"ready\" }\ntimeout = \"4s\"\nstall = \"1s\"\ngrace = \"1s\"";
     let moving = only_trial(&world, &(shell("while :; do echo tick; sleep 0.05; done") + limits));
     assert_eq!(cause(&moving), ("timed_out", "timeout.starting"));
     let still = only_trial(&world, &(shell("echo loading weights; sleep 600") + limits));
@@ -159,14 +159,16 @@ fn somebody_elses_server_on_the_port_is_never_taken_for_the_program() {
         .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
         .expect("a free port");
     let program = shell("touch started; sleep 600")
-        + &format!("ready = {{ http = \"http://127.0.0.1:{port}/health\" }}\ntimeout = \"2s\"\ngrace = \"1s\"");
+        + &format!("ready = {{ http = \"http://127.0.0.1:{port}/health\" }}\ntimeout = \"300s\"\ngrace = \"1s\"");
     let file = world.write("case/case.toml", experiment(&program));
     let running = run(&world, &file).start();
     until("the program", LIMIT, || world.path("case/started").exists());
     let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port");
     std::thread::spawn(move || answer(&listener));
-    // Three contaminated launches at one place end the run.
-    let report = running.wait().exits(2).json();
+    // Three contaminated launches at one place end the run, and none waits for its time limit.
+    let ran = running.wait().exits(2);
+    assert!(ran.took < Duration::from_secs(150), "{:?}", ran.took);
+    let report = ran.json();
     assert_eq!(report["status"], "invalid");
     let holder = format!("pid {}", std::process::id());
     assert!(text(&report["why"]).contains(&format!("port {port} is held by {holder}")), "{}", report["why"]);
