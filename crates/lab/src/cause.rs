@@ -9,6 +9,7 @@ mod classify;
 mod clip;
 mod ended;
 mod facts;
+mod fate;
 mod first;
 mod kept;
 mod mask;

@@ -8,6 +8,7 @@ mod pythons;
 mod cause_tests {
     mod blame;
     mod corpus;
+    mod fates;
     mod logs;
     mod outcomes;
     mod readers;

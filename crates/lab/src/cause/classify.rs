@@ -12,6 +12,7 @@ use super::ended::{
     workload_evidence,
 };
 use super::facts::{StopWhy, TrialFacts};
+use super::fate::{Fate, fate, survived};
 use super::first::first_cause;
 use super::kept::KeptLine;
 use super::program::{program_frame, short_file};
@@ -119,6 +120,7 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
         (raised, None) if itself => with_evidence_of(without_traceback(facts), raised),
         (_, None) => workload(facts, work?),
     };
+    let cause = if first.is_none() { with_survived(facts, cause) } else { cause };
     Some(complete(facts, cause))
 }
 
@@ -134,6 +136,18 @@ fn without_traceback(facts: &TrialFacts) -> Cause {
         (_, Some(signal), _) => signalled(facts, signal),
         (_, None, code) => exited(facts, code.unwrap_or(0)),
     }
+}
+
+/// Mentions a traceback that looks like the cause and is not.
+fn with_survived(facts: &TrialFacts, mut cause: Cause) -> Cause {
+    let Some(earlier) = survived(facts) else { return cause };
+    let root = earlier.root();
+    let said = if root.kind.is_empty() { "its last line never came".to_owned() } else { root.headline() };
+    let evidence = Evidence::log(facts.trial, earlier.stream, root.at, said);
+    let said = clip(&evidence.text, HEADLINE);
+    cause.text = format!("{}; an earlier traceback at {} was not what ended it: {said}", cause.text, evidence.place);
+    cause.evidence.push(evidence);
+    cause
 }
 
 fn with_evidence_of(mut cause: Cause, other: Option<Cause>) -> Cause {
@@ -163,7 +177,12 @@ fn unknown(facts: &TrialFacts) -> Cause {
 /// The cause that a traceback tells.
 fn from_traceback(facts: &TrialFacts, traceback: &Traceback) -> Cause {
     let root = traceback.root();
-    let blamed = blame(traceback, &facts.edits, &facts.place);
+    let ended = fate(facts, traceback);
+    // An added line that catches and prints an error is in its stack as well, and breaks nothing.
+    let (blamed, suspect) = match blame(traceback, &facts.edits, &facts.place) {
+        Some(found) if ended == Fate::Ended => (Some(found), None),
+        found => (None, found),
+    };
     let frame = blamed.as_ref().map(|blame| &blame.frame).or_else(|| program_frame(root, &facts.place));
     let mut text = clip(&root.headline(), HEADLINE).to_owned();
     if root.kind.is_empty() {
@@ -180,11 +199,22 @@ fn from_traceback(facts: &TrialFacts, traceback: &Traceback) -> Cause {
         text = format!("{text}; then {}", clip(&last.headline(), HEADLINE));
     }
     text.push_str(&who(facts, traceback));
+    if let Some(suspect) = suspect {
+        let words = "a line that it added is in the stack, which does not show that it ended anything";
+        text = format!("{text}; {}: {words}", suspect.instrument);
+    }
     let mut evidence = vec![Evidence::log(facts.trial, traceback.stream, root.at, root.headline())];
     evidence.extend(frame.map(|frame| {
         let function = frame.function.as_deref().map_or_else(String::new, |function| format!(", in {function}"));
         Evidence::log(facts.trial, traceback.stream, frame.at, format!("File \"{}\", line {}{function}", frame.file, frame.line))
     }));
+    if let Fate::Open(Some(after)) = ended {
+        let followed = traceback.raised.last().map_or(0, |last| last.more.len() as u64);
+        let unless = if after.number <= traceback.end_line + followed { " (unless that is more of its message)" } else { "" };
+        let after = after.evidence(facts.trial);
+        text = format!("{text}; the program went on printing after it{unless}, {}: {}", after.place, clip(after.text.trim(), HEADLINE));
+        evidence.push(after);
+    }
     let port = traceback.raised.iter().find(|raised| is_port(raised)).filter(|_| blamed.is_none());
     let class = if port.is_some() { "port_in_use".to_owned() } else { class_of(root) };
     Cause {

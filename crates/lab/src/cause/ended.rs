@@ -1,13 +1,19 @@
 //! Causes that are told from how processes ended, without a traceback.
 
-use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
 use bystander_model::outcome::{Cause, CauseGroup};
 
+use super::clip::clip;
 use super::facts::{MemoryEvents, PortHolder, StopWhy, TrialFacts, WorkloadEnd};
+use super::fate::meant;
 use super::kept::KeptLine;
 use super::mask::mask;
+use super::prefix;
 use super::signals::signal_name;
 use super::signature::short_mask;
+
+/// The longest part of a last line in a signature, in bytes.
+const LAST_WORDS: usize = 100;
 
 /// A cause with its evidence still to come.
 pub(super) fn cause(class: &str, group: CauseGroup, signature: impl Into<String>, text: impl Into<String>) -> Cause {
@@ -52,7 +58,7 @@ fn workload_words(end: &WorkloadEnd) -> String {
 /// The workload did not do what it was asked.
 pub(super) fn workload(facts: &TrialFacts, end: &WorkloadEnd) -> Cause {
     let text = workload_words(end);
-    let mut cause = cause("workload", CauseGroup::Target, text.clone(), text);
+    let mut cause = cause("workload", CauseGroup::Target, with_last_words(facts, &text), text);
     cause.evidence.extend(workload_evidence(facts));
     cause
 }
@@ -127,7 +133,21 @@ pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
         let before = if facts.expects_ready { " before it was ready" } else { "" };
         cause("exit.code", CauseGroup::Target, format!("exit code {code}"), format!("exit code {code}{shell}{before}"))
     };
-    told_by_lines(facts, made)
+    let signature = with_last_words(facts, &made.signature);
+    Cause { signature, ..told_by_lines(facts, made) }
+}
+
+/// A signature with the last thing that was said, since a number alone is the same for failures that have nothing to do with each other.
+fn with_last_words(facts: &TrialFacts, signature: &str) -> String {
+    let until = facts.stopped.as_ref().map(|stopped| stopped.at);
+    let in_time = |line: &&KeptLine| until.is_none_or(|until| line.time <= until);
+    let last_meant = |stream| meant(facts, stream).rfind(in_time);
+    let last_of = |stream| facts.scan.last.iter().filter(in_time).rfind(|line| line.stream == stream && !line.text.trim().is_empty());
+    let order = [Stream::Stderr, Stream::Stdout];
+    let line = order.into_iter().find_map(last_meant).or_else(|| order.into_iter().find_map(last_of));
+    let Some(line) = line else { return format!("{signature} without a word") };
+    let said = mask(prefix::split(&line.text).rest.trim());
+    format!("{signature}: {}", clip(&said, LAST_WORDS).trim_end())
 }
 
 fn after_ready(facts: &TrialFacts) -> &'static str {

@@ -1,10 +1,12 @@
 //! Which of several tracebacks is the first cause.
 //!
-//! The first in time is, unless it only tells that something else failed, or ended nothing.
+//! The first in time is, unless it only tells that something else failed, or ended nothing. One that ended the program comes before one that
+//! may only have been printed on the way.
 
 use bystander_model::ids::TimeNs;
 
 use super::facts::TrialFacts;
+use super::fate::{Fate, fate};
 use super::traceback::{Raised, Traceback};
 
 /// How long before it was seen to be ready a program may have failed for good, in nanoseconds: readiness is asked for at intervals.
@@ -27,11 +29,12 @@ const REPORTS: [&str; 12] = [
 ];
 
 /// Types of exceptions that only report that another process failed, or that one was told to end.
-const REPORTERS: [&str; 11] = [
+const REPORTERS: [&str; 12] = [
     "KeyboardInterrupt",
     "SystemExit",
     "CancelledError",
     "GeneratorExit",
+    "CalledProcessError",
     "ChildFailedError",
     "ProcessRaisedException",
     "ProcessExitedException",
@@ -42,16 +45,19 @@ const REPORTERS: [&str; 11] = [
 ];
 
 /// The traceback that the failure starts with, among those that can have to do with it: after the program was ready, where it was, and before
-/// Bystander ended it.
+/// Bystander ended it, and that it did not survive.
 #[must_use]
 pub fn first_cause(facts: &TrialFacts) -> Option<&Traceback> {
     let from = facts.ready.as_ref().map_or(TimeNs(0), |ready| TimeNs(ready.at.0.saturating_sub(READY_SLACK)));
     let until = facts.stopped.as_ref().map_or(TimeNs(u64::MAX), |stopped| stopped.at);
     let can_matter = |traceback: &&Traceback| !traceback.harmless && traceback.time >= from && traceback.time <= until;
-    let mut all = facts.scan.tracebacks.iter().filter(can_matter);
+    let fates = facts.scan.tracebacks.iter().filter(can_matter).map(|traceback| (traceback, fate(facts, traceback)));
+    let all: Vec<(&Traceback, Fate<'_>)> = fates.filter(|(_, fate)| *fate != Fate::Survived).collect();
+    let find = |wanted: &dyn Fn(&Traceback, &Fate<'_>) -> bool| all.iter().find(|(traceback, fate)| wanted(traceback, fate));
     // A cut one is the last resort: it lacks its type.
-    let sure = |traceback: &&Traceback| traceback.complete && !only_reports(traceback.root());
-    all.clone().find(sure).or_else(|| all.clone().find(|traceback| traceback.complete)).or_else(|| all.next())
+    let sure = |traceback: &Traceback| traceback.complete && !only_reports(traceback.root());
+    let found = find(&|traceback, fate| sure(traceback) && *fate == Fate::Ended).or_else(|| find(&|traceback, _| sure(traceback)));
+    found.or_else(|| find(&|traceback, _| traceback.complete)).or_else(|| all.first()).map(|(traceback, _)| *traceback)
 }
 
 /// Whether an exception only tells that something else failed.

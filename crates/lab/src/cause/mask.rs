@@ -14,8 +14,8 @@ static HEX: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b0[xX][0-9a-fA-F]+\b")
 /// Long runs of hexadecimal digits with a number among them, such as hashes.
 static DIGEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-f]{12,}\b"));
 static URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[a-z][a-z0-9+.\-]*://[^\s'\x22)>\]]+"));
-/// Absolute paths, and relative ones that say so.
-static PATH: LazyLock<Regex> = LazyLock::new(|| pattern(r"(^|[\s'\x22(\[<=:,])((?:~|\.{1,2})?/[^\s'\x22):,;\]>]+)"));
+/// Absolute paths, and relative ones that say so. What is masked already is no part of them.
+static PATH: LazyLock<Regex> = LazyLock::new(|| pattern(r"(^|[\s'\x22(\[<=:,])((?:~|\.{1,2})?/[^\s'\x22):,;\]<>]+)"));
 /// Names of ranks and devices whose number is not set apart.
 static RANKED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\b(TP|DP|PP|EP|MOE_DP|ATTN_CP|[Rr]ank|[Gg][Pp][Uu]|[Ww]orker|cuda:|pid)(\d+)\b"));
@@ -26,10 +26,11 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d[\d_]*(?:[.,]\d+)*
 /// Masks a message, so that the same failure reads the same.
 #[must_use]
 pub fn mask(message: &str) -> String {
-    let text = UUID.replace_all(message, "<id>");
-    let text = TIME.replace_all(&text, "<time>");
-    let text = URL.replace_all(&text, "<url>");
+    // What may hold others goes first: a folder named after a day is no time.
+    let text = URL.replace_all(message, "<url>");
     let text = PATH.replace_all(&text, "$1<path>");
+    let text = UUID.replace_all(&text, "<id>");
+    let text = TIME.replace_all(&text, "<time>");
     let text = HEX.replace_all(&text, "<hex>");
     let text = DIGEST.replace_all(&text, |found: &regex::Captures<'_>| {
         let digits = found[0].bytes().any(|b| b.is_ascii_digit());
@@ -77,9 +78,13 @@ mod tests {
             ("rank TP3 on cuda:0, worker3", "rank TP# on cuda:#, worker#"),
             ("at 2026-11-29 13:31:46.123 id 123e4567-e89b-12d3-a456-426614174000", "at <time> id <id>"),
             ("GET http://127.0.0.1:8000/health failed", "GET <url> failed"),
+            ("GET http://host:8000/v1/models?limit=3 failed", "GET <url> failed"),
+            ("GET /http://127.0.0.1:8000/health failed", "GET /<url> failed"),
+            ("open /tmp/2026-11-29/run-123e4567-e89b-12d3-a456-426614174000/x: no", "open <path>: no"),
             ("took 1e-05 s", "took # s"),
         ] {
             assert_eq!(mask(text), masked);
+            assert_eq!(mask(masked), masked);
         }
     }
 

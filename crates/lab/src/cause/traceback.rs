@@ -94,6 +94,8 @@ pub struct Traceback {
     pub raised: Vec<Raised>,
     /// Other members of an exception group.
     pub siblings: Vec<Raised>,
+    /// True where its first line is as Python itself prints it, with nothing before it: no logger, launcher or rank.
+    pub bare: bool,
     /// True where several processes printed at once: which line belongs to whom is a best guess.
     pub interleaved: bool,
     /// True where the output itself says that the exception ended nothing: `Exception ignored in`, a logging error, a level below error.

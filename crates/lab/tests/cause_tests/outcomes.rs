@@ -37,7 +37,7 @@ fn a_program_without_ready_completes_by_exit_zero() {
     assert_eq!((found.evidence[0].kind, found.evidence[0].text.as_str()), (EvidenceKind::Exit, "exit code 0"));
 
     let (outcome, cause) = judge(&TrialFacts { exit: Some(3), ..facts });
-    assert_eq!((outcome, cause.class.as_str(), cause.signature.as_str()), (Outcome::Failed, "exit.code", "exit code 3"));
+    assert_eq!((outcome, cause.class.as_str(), cause.signature.as_str()), (Outcome::Failed, "exit.code", "exit code 3: done"));
 }
 
 #[test]
@@ -95,7 +95,10 @@ fn an_end_before_ready_is_a_failure_also_with_exit_zero() {
 fn an_end_after_ready_is_told_apart() {
     let facts = TrialFacts { ready: ready(3), expects_workload: true, ..died("a\nb\n", 1, 5) };
     let (outcome, cause) = judge(&facts);
-    assert_eq!((outcome, cause.class.as_str(), cause.signature.as_str()), (Outcome::Failed, "ready_then_died", "exit code 1 after ready"));
+    assert_eq!(
+        (outcome, cause.class.as_str(), cause.signature.as_str()),
+        (Outcome::Failed, "ready_then_died", "exit code 1 after ready: b")
+    );
 
     // What was printed before it was ready was survived; what came after is the cause.
     let before = TrialFacts { ready: ready(60), ..died(ERROR, 1, 70) };
@@ -111,7 +114,8 @@ fn a_kill_by_nobody_known_says_so() {
     assert_eq!((outcome, cause.class.as_str()), (Outcome::Failed, "signal.SIGKILL"));
     assert!(cause.text.contains("who sent it is not known"), "{}", cause.text);
     // A traceback explains it, since servers kill their own children; a fault of the machine is its own explanation.
-    let facts = TrialFacts { scan: scan(ERROR), ..facts };
+    let rank = ERROR.replace("Traceback", "[2026-11-29 13:31:47] Scheduler hit an exception: Traceback");
+    let facts = TrialFacts { scan: scan(&rank), ..facts };
     assert_eq!(class(&facts), failed("python.RuntimeError"));
     assert_eq!(class(&TrialFacts { signal: Some(11), ..facts }), failed("signal.SIGSEGV"));
 }
@@ -128,7 +132,7 @@ fn an_error_line_near_the_end_explains_an_exit_code() {
     assert_eq!(cause.signature, "exit code 2: fatal: cannot read <path> at <hex>");
     assert!(cause.text.ends_with("it said: fatal: cannot read /models/a at 0x7f12"));
     let far = format!("error: early\n{}", "fine\n".repeat(40));
-    assert_eq!(judge(&died(&far, 2, 99)).1.signature, "exit code 2");
+    assert_eq!(judge(&died(&far, 2, 99)).1.signature, "exit code 2: fine");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The interpreters that are on the machine, and running scripts with them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// Every CPython from 3.8 to 3.13 that is found: by name in PATH, else among pyenv's versions.
@@ -37,14 +37,18 @@ fn answers(python: &Path, minor: u32) -> bool {
 
 /// Writes a script and runs it in its folder; what it printed to stderr.
 pub(crate) fn run(python: &Path, folder: &Path, script: &str) -> String {
+    String::from_utf8_lossy(&output(python, folder, script).stderr).into_owned()
+}
+
+/// Writes a script and runs it in its folder; what it printed and how it ended.
+pub(crate) fn output(python: &Path, folder: &Path, script: &str) -> Output {
     std::fs::write(folder.join("app.py"), script).expect("writes the script");
-    let output = Command::new(python)
+    Command::new(python)
         .arg("app.py")
         .current_dir(folder)
         .env("PYTHONPYCACHEPREFIX", folder.join("bytecode"))
         .env_remove("PYTHONDONTWRITEBYTECODE")
         .env("PYTHONUNBUFFERED", "1")
         .output()
-        .expect("runs");
-    String::from_utf8_lossy(&output.stderr).into_owned()
+        .expect("runs")
 }

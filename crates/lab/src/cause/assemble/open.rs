@@ -61,6 +61,7 @@ pub(super) struct Open {
     lead: String,
     before: String,
     harmless: bool,
+    bare: bool,
     headless: bool,
     pub(super) interleaved: bool,
     body: Body,
@@ -87,6 +88,7 @@ impl Open {
             lead: clip(lead, KEPT).to_owned(),
             before: clip(before, KEPT).to_owned(),
             harmless: prefixed.is_mild() || announced.is_some_and(|announced| announced.harmless),
+            bare: before.trim_end_matches("+ Exception Group ").trim().is_empty(),
             headless: false,
             interleaved: false,
             body: Body::Unknown,
@@ -104,7 +106,8 @@ impl Open {
     pub(super) fn headless(line: &LogLine<'_>, prefixed: &Prefixed<'_>, text: &str, frame: Frame) -> Self {
         let mut open = Self::new(line, prefixed, "", None);
         open.headless = true;
-        open.body = if prefixed.rest.len() == text.len() { Body::Bare } else { Body::Known };
+        open.bare = prefixed.rest.len() == text.len();
+        open.body = if open.bare { Body::Bare } else { Body::Known };
         open.frames.push(frame);
         open
     }
@@ -122,6 +125,7 @@ impl Open {
             before: clip(lead, KEPT).to_owned(),
             lead: traceback.lead,
             harmless: traceback.harmless,
+            bare: traceback.bare,
             headless: false,
             interleaved: traceback.interleaved,
             body: Body::Unknown,
@@ -266,6 +270,7 @@ impl Open {
             siblings: self.siblings,
             interleaved: self.interleaved,
             harmless: self.harmless,
+            bare: self.bare,
             complete,
         })
     }

@@ -1,0 +1,83 @@
+//! Whether a traceback is how the program ended.
+//!
+//! A traceback whose lines name a rank, a process or a thread is taken as it stands: its server may end by any exit code, or kill itself. A bare
+//! one is the main process's own, and Python ends with exit code 1 after an exception that nobody caught, with nothing after it but the noise of
+//! a shutdown. Which of several tracebacks comes first is told elsewhere.
+
+use std::sync::LazyLock;
+
+use bystander_model::evidence::Stream;
+use regex::Regex;
+
+use super::ended::ended_by_itself;
+use super::facts::TrialFacts;
+use super::kept::KeptLine;
+use super::prefix;
+use super::traceback::Traceback;
+
+const SIGINT: i32 = 2;
+
+/// What Python, its libraries and launchers print while a process shuts down.
+static NOISE: LazyLock<Regex> = LazyLock::new(|| {
+    let texts = r"resource_tracker|\b[A-Za-z]*Warning: |^Exception ignored |^--- Logging error ---$|^(?:Call stack|Message|Arguments):|^Error in atexit";
+    Regex::new(texts).expect("a literal pattern")
+});
+
+/// What a traceback has to do with the end of the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fate<'a> {
+    /// It ended it, or is of a rank, process or thread whose end may end the program in any way.
+    Ended,
+    /// It may have; the line is the last of those that were printed after it.
+    Open(Option<&'a KeptLine>),
+    /// The program ended in a way in which no uncaught exception ends Python.
+    Survived,
+}
+
+/// Tells what a traceback has to do with the end of the program.
+pub(super) fn fate<'a>(facts: &'a TrialFacts, traceback: &Traceback) -> Fate<'a> {
+    if !traceback.bare || traceback.interleaved || traceback.rank.is_some() {
+        return Fate::Ended;
+    }
+    if !ended_by_itself(facts) {
+        return Fate::Open(None);
+    }
+    let interrupted = traceback.raised.last().is_some_and(|last| last.short_kind() == "KeyboardInterrupt");
+    match (facts.signal, facts.exit) {
+        (Some(SIGINT), _) | (None, Some(130)) if interrupted => {}
+        (None, Some(1)) => {}
+        // Python says so after an exception that was caught.
+        (None, Some(0)) => return Fate::Open(last_after(facts, traceback)),
+        _ => return Fate::Survived,
+    }
+    last_after(facts, traceback).map_or(Fate::Ended, |line| Fate::Open(Some(line)))
+}
+
+/// The first traceback that the program survived, where nothing says that it was harmless.
+pub(super) fn survived(facts: &TrialFacts) -> Option<&Traceback> {
+    let until = facts.stopped.as_ref().map(|stopped| stopped.at);
+    let in_time = |traceback: &&Traceback| until.is_none_or(|until| traceback.time <= until);
+    let mut all = facts.scan.tracebacks.iter().filter(|traceback| !traceback.harmless).filter(in_time);
+    all.find(|traceback| fate(facts, traceback) == Fate::Survived)
+}
+
+/// The last line that the main process printed into a traceback's stream after it, other than the noise of a shutdown.
+fn last_after<'a>(facts: &'a TrialFacts, traceback: &Traceback) -> Option<&'a KeptLine> {
+    // The lines that directly follow may be more of the message; only those that are set in, as notes and hints are, can be told to be.
+    meant(facts, traceback.stream).rfind(|line| line.number > traceback.end_line)
+}
+
+/// The last lines of a stream without the noise of a shutdown, empty lines and what other processes printed.
+pub(super) fn meant(facts: &TrialFacts, stream: Stream) -> impl DoubleEndedIterator<Item = &KeptLine> {
+    let harmless = move |number: u64| {
+        let mut all = facts.scan.tracebacks.iter().filter(|traceback| traceback.harmless && traceback.stream == stream);
+        all.any(|traceback| (traceback.first_line..=traceback.end_line).contains(&number))
+    };
+    let is_meant = move |line: &&KeptLine| {
+        let set_in = line.text.starts_with([' ', '\t']);
+        line.stream == stream
+            && !(line.text.trim().is_empty() || set_in || NOISE.is_match(&line.text) || harmless(line.number))
+            && prefix::split(&line.text).rank().is_none()
+    };
+    facts.scan.last.iter().filter(is_meant)
+}
