@@ -30,8 +30,9 @@ pub(crate) fn explain(error: &ErrorSeen<'_>, seen: &Seen, sizing: Option<&Sizing
     if message.contains("The memory capacity is unbalanced") {
         return Some(unbalanced(message, seen));
     }
-    let is_oom =
-        error.kind.ends_with("OutOfMemoryError") || message.contains("CUDA out of memory") || message.contains("HIP out of memory");
+    // Any program can print the words; the type is PyTorch's own.
+    let said = message.contains("CUDA out of memory") || message.contains("HIP out of memory");
+    let is_oom = error.kind.ends_with("OutOfMemoryError") || (said && seen.is_sglang());
     is_oom.then(|| device_oom(message, seen))
 }
 
@@ -100,7 +101,10 @@ fn unbalanced(message: &str, seen: &Seen) -> Explained {
 }
 
 fn device_oom(message: &str, seen: &Seen) -> Explained {
-    let mut text = format!("the device ran out of memory during {}", seen.phase.words());
+    let mut text = "the device ran out of memory".to_owned();
+    if seen.is_sglang() {
+        text.push_str(&format!(" during {}", seen.phase.words()));
+    }
     if matches!(seen.phase, Phase::AfterPools | Phase::Graphs | Phase::Serving) {
         text.push_str(", which has to fit into what the static fraction leaves over");
     }

@@ -187,6 +187,11 @@ impl Seen {
         }
     }
 
+    /// Whether any of the lines are SGLang's own.
+    pub(crate) fn is_sglang(&self) -> bool {
+        self.arguments.is_some() || self.hybrid.is_some() || self.profiled.is_some() || self.phase > Phase::BeforeWeights
+    }
+
     fn reach(&mut self, phase: Phase) {
         self.phase = self.phase.max(phase);
     }

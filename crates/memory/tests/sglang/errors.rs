@@ -94,6 +94,22 @@ fn a_device_error_says_its_phase_first() {
 }
 
 #[test]
+fn words_alone_are_no_device_error() {
+    let oom = "CUDA out of memory. Tried to allocate 5.16 GiB.";
+    for (kind, message) in [("", format!("RuntimeError: {oom}")), ("RuntimeError", oom.to_owned()), ("", oom.to_owned())] {
+        let reading = explain(&reader("starting\nCUDA out of memory: of a script"), kind, &message);
+        assert_eq!((reading.class, reading.text), (None, None), "{kind}: {message}");
+    }
+    // The type is PyTorch's, but without a line of the engine its phase is not known.
+    let reading = explain(&reader("starting"), "torch.OutOfMemoryError", oom);
+    assert_eq!((reading.class.as_deref(), reading.text.as_deref()), (Some("memory.device_oom"), Some("the device ran out of memory")));
+    // Older releases of PyTorch raise a plain error, which the engine's lines make certain.
+    let engine = reader("server_args=ServerArgs(device='cuda', tp_size=1, mem_fraction_static=0.9)");
+    let reading = explain(&engine, "RuntimeError", oom);
+    assert_eq!(reading.text.as_deref(), Some("the device ran out of memory during the start before the weights"));
+}
+
+#[test]
 fn memory_that_others_hold_is_told_from_the_message() {
     let message = "CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 94.97 GiB of which 164.81 MiB is free. \
                    Including non-PyTorch memory, this process has 3.18 GiB memory in use.";
