@@ -20,7 +20,7 @@ format:
 check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps
 
 # Runs the tests that everybody can run.
 test:
