@@ -11,7 +11,10 @@ use crate::failure::Failure;
 /// The state directory of an experiment file: the one that was named, or `.bystander` beside the file.
 pub(crate) fn for_file(named: Option<&Path>, file: &Path) -> Result<StateDir, Failure> {
     let path = named.map_or_else(|| StateDir::beside(file), PathBuf::from);
-    StateDir::open(&path).map_err(|error| of_state(&error))
+    // Two first runs at once: what looks like somebody else's folder may be one that the other run was just about to declare.
+    let opened =
+        StateDir::open(&path).or_else(|error| if matches!(error, StateError::Foreign { .. }) { StateDir::open(&path) } else { Err(error) });
+    opened.map_err(|error| of_state(&error))
 }
 
 /// The state directory to read from: the one that was named, or the nearest at or above the working directory.

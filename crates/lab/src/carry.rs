@@ -67,7 +67,10 @@ impl<'a> Baselines<'a> {
                 )
             }
             (Some(last), None) => {
-                format!("a bare baseline ran after the last undo (trial {}), but none before the first edit that it could be compared with", last.id)
+                format!(
+                    "a bare baseline ran after the last undo (trial {}), but none before the first edit that it could be compared with",
+                    last.id
+                )
             }
             (None, _) => "no bare baseline ran after the last undo".to_owned(),
         })

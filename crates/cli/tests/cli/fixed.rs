@@ -53,10 +53,13 @@ fn measured(world: &World, file: &Path, instruments: &[&str], code: i32) -> Valu
         assert!(trial["ready_s"].as_f64().is_some() && trial["metrics"]["time_per_token"].as_f64().is_some(), "{trial}");
     }
     for instrument in instruments {
-        for metric in ["outcome", "kv_tokens", "time_per_token"] {
+        for metric in ["outcome", "kv_tokens"] {
             let found = verdict(&report, instrument, metric);
             assert!(matches!(found, "inert" | "no_effect_seen"), "{instrument} {metric}: {found}");
         }
+        // Times are what the machine makes of them, so a test cannot say which verdict is right; that they are measured it can.
+        let time = answer(&report, instrument, "time_per_token");
+        assert!(time["interval"].is_array() && time["estimate"].as_f64().is_some_and(|ratio| ratio > 0.0), "{time}");
     }
     assert_eq!(report["restored"]["exact"], true);
     assert!(report["restored"]["clean_trial"].is_u64(), "{}", report["restored"]);

@@ -141,6 +141,30 @@ fn a_run_that_waits_for_its_turn_says_so_and_can_be_interrupted() {
     assert_nothing_left(&fast.world);
 }
 
+#[test]
+fn first_runs_that_start_at_once_in_one_folder_all_find_their_state() {
+    let world = world();
+    for round in 0..10 {
+        let folder = format!("round-{round}");
+        let files: Vec<_> = (0..4).map(|n| world.write(&format!("{folder}/{n}.toml"), ENDS_AT_ONCE)).collect();
+        let running: Vec<_> = files.iter().map(|file| run(&world, file).start()).collect();
+        for ran in running {
+            let report = ran.wait().exits(0).json();
+            assert_eq!(report["status"], "finished");
+        }
+    }
+    assert_nothing_left(&world);
+}
+
+/// An experiment of one launch that ends at once.
+const ENDS_AT_ONCE: &str = r#"
+[program]
+command = ["true"]
+[plan]
+blocks = 1
+describe = true
+"#;
+
 /// An experiment whose program waits until a file is there.
 fn waiting(file: &str) -> String {
     format!(

@@ -95,7 +95,13 @@ fn long_data_is_cut_and_says_where_the_rest_is() {
     report.notes = (0..40).map(|n| format!("note {n}")).collect();
     report.next = (0..40).map(|n| format!("step {n}")).collect();
     report.captures = (0..40_u32)
-        .map(|n| bystander_model::report::Capture { cell: format!("c{n}"), trial: TrialId(n), hit: story::hit(n), hits: u64::from(n), unsafe_capture: false })
+        .map(|n| bystander_model::report::Capture {
+            cell: format!("c{n}"),
+            trial: TrialId(n),
+            hit: story::hit(n),
+            hits: u64::from(n),
+            unsafe_capture: false,
+        })
         .enumerate()
         .map(|(n, mut capture)| {
             capture.hit.values["rest_memory"] = Value::Int(i64::try_from(n).expect("small"));

@@ -187,7 +187,9 @@ fn budget() -> BudgetFinding {
 
 fn captures() -> Vec<Capture> {
     let of = |cell: &str, trial: u32| -> Vec<Capture> {
-        (0..8).map(|rank| Capture { cell: cell.to_owned(), trial: TrialId(trial), hit: hit(rank), hits: 1, unsafe_capture: false }).collect()
+        (0..8)
+            .map(|rank| Capture { cell: cell.to_owned(), trial: TrialId(trial), hit: hit(rank), hits: 1, unsafe_capture: false })
+            .collect()
     };
     let mut captures = of("nccl/kv-budget", 3);
     captures.extend(of("custom/kv-budget", 4));
