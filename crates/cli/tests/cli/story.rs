@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::world::{answer, assert_bytecode_is_of_its_source, assert_nothing_left, engine, python_world, run, text, trials, verdict};
 
-/// How long the whole run may take.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How long the whole run may take beside other tests; alone on two cores it takes less than 30 s.
+const LIMIT: Duration = Duration::from_secs(180);
 
 #[test]
 fn the_story_is_answered_in_one_run() {
