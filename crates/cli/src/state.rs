@@ -1,7 +1,6 @@
 //! What a command keeps its state in: the state directory, its record, its journal of edits.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use bystander_edit::{Journal, default_registry_dir};
 use bystander_lab::ledger::Ledger;
@@ -12,31 +11,13 @@ use crate::failure::Failure;
 /// The state directory of an experiment file: the one that was named, or `.bystander` beside the file.
 pub(crate) fn for_file(named: Option<&Path>, file: &Path) -> Result<StateDir, Failure> {
     let path = named.map_or_else(|| StateDir::beside(file), PathBuf::from);
-    let opened = settled(|| StateDir::open(&path));
-    opened.map_err(|error| of_state(&error))
-}
-
-/// How long a state directory may look half made.
-const MAKING: Duration = Duration::from_secs(1);
-
-/// Opens a state directory, and looks again where it seems to be somebody else's folder or to declare nothing: it may be one that another first
-/// run is just making.
-fn settled(open: impl Fn() -> Result<StateDir, StateError>) -> Result<StateDir, StateError> {
-    let until = Instant::now() + MAKING;
-    loop {
-        match open() {
-            Err(StateError::Foreign { .. }) if Instant::now() < until => {}
-            Err(StateError::Damaged { text, .. }) if text.is_empty() && Instant::now() < until => {}
-            opened => return opened,
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    StateDir::open(&path).map_err(|error| of_state(&error))
 }
 
 /// The state directory to read from: the one that was named, or the nearest at or above the working directory.
 pub(crate) fn to_read(named: Option<&Path>) -> Result<StateDir, Failure> {
     let found = match named {
-        Some(path) => settled(|| StateDir::open_existing(path)).map(Some),
+        Some(path) => StateDir::open_existing(path).map(Some),
         None => StateDir::find(Path::new(".")),
     };
     found.map_err(|error| of_state(&error))?.ok_or_else(|| {
@@ -47,14 +28,7 @@ pub(crate) fn to_read(named: Option<&Path>) -> Result<StateDir, Failure> {
 
 /// Opens the record of a state directory.
 pub(crate) fn open(state: &StateDir) -> Result<Store, Failure> {
-    let until = Instant::now() + MAKING * 5;
-    loop {
-        match Store::open(state) {
-            // Two first openings at once: SQLite does not wait for the one that turns its log on, but gives up at once.
-            Err(StoreError::Busy { .. }) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
-            opened => return opened.map_err(|error| of_store(&error)),
-        }
-    }
+    Store::open(state).map_err(|error| of_store(&error))
 }
 
 pub(crate) fn of_state(error: &StateError) -> Failure {

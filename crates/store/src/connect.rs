@@ -7,11 +7,13 @@
 //!   space again;
 //! - in a folder that cannot be written to, reading only.
 
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::migrate::{MIGRATIONS, migrate};
 use crate::sqlite::{StoreError, Told as _, log_of};
@@ -63,14 +65,28 @@ fn open(path: &Path, way: Way) -> Result<Connection, StoreError> {
     if way == Way::Alone {
         connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_row| Ok(())).told(path)?;
     }
-    let mode = if way == Way::Journal { "TRUNCATE" } else { "WAL" };
-    if way != Way::Frozen {
-        connection.pragma_update_and_check(None, "journal_mode", mode, |_row| Ok(())).told(path)?;
+    match way {
+        Way::Log | Way::Alone => turn_log_on(&connection, path)?,
+        Way::Journal => connection.pragma_update_and_check(None, "journal_mode", "TRUNCATE", |_row| Ok(())).told(path)?,
+        Way::Frozen => {}
     }
     migrate(&mut connection, path, MIGRATIONS)?;
     // The first look at a table is where missing shared memory shows.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_row| Ok(())).told(path)?;
     Ok(connection)
+}
+
+/// Turns the write-ahead log on where it is off, which is once in the life of a database. SQLite does not wait when two connections do so at
+/// once, but fails; so they take turns. The lock is one on the folder: it leaves no file, and ends with its process.
+fn turn_log_on(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).told(path)?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    let folder = File::open(path.parent().unwrap_or(Path::new(".")));
+    // Where a folder cannot be locked, the switch may fail beside another first one; alone it does not.
+    let _turn = folder.ok().filter(|folder| flock(folder, FlockOperation::LockExclusive).is_ok());
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_row| Ok(())).told(path)
 }
 
 /// Opens a file that nobody can change; refused where a log holds something that the file does not.

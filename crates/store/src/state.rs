@@ -3,8 +3,9 @@
 //! It is `.bystander/` beside the experiment file, or wherever the user says. It hides itself from git, says in `format` which version wrote
 //! it, and is never created inside a folder that holds something else. What is in the files belongs to their own modules.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bystander_model::evidence::Stream;
@@ -22,8 +23,10 @@ const FORMAT_FILE: &str = "format";
 const GITIGNORE: &str = ".gitignore";
 const RUNS: &str = "runs";
 const LOCKS: &str = "locks";
-/// What may lie in a state directory whose creation was cut short.
-const OWN_NAMES: [&str; 5] = [FORMAT_FILE, "format.new", GITIGNORE, RUNS, LOCKS];
+/// What may lie in a state directory whose creation was cut short, beside files that begin with [`UNFINISHED`].
+const OWN_NAMES: [&str; 3] = [GITIGNORE, RUNS, LOCKS];
+/// How the name of a file begins that was not written to its end.
+const UNFINISHED: &str = ".unfinished-";
 
 /// What can be wrong with a state directory.
 #[derive(Debug, Error)]
@@ -106,9 +109,7 @@ impl StateDir {
         let known = state.check_format()?;
         rustix::fs::access(&state.path, Access::WRITE_OK | Access::EXEC_OK)
             .map_err(|errno| StateError::Unwritable { path: state.path.clone(), source: errno.into() })?;
-        if !known {
-            state.refuse_foreign()?;
-        }
+        let known = known || state.is_known_or_empty()?;
         state.lay_out(known)?;
         Ok(state)
     }
@@ -215,40 +216,53 @@ impl StateDir {
         }
     }
 
-    /// A `.gitignore` that hides everything must never land in somebody's own folder.
-    fn refuse_foreign(&self) -> Result<(), StateError> {
+    /// Refuses a folder that holds something else: a `.gitignore` that hides everything must never land in it. Tells whether another process
+    /// has declared the format meanwhile.
+    fn is_known_or_empty(&self) -> Result<bool, StateError> {
+        let Some(example) = self.foreign()? else { return Ok(false) };
+        // Others write here only after the format is declared, so what is foreign now belongs to this directory if the format stands now.
+        if self.check_format()? { Ok(true) } else { Err(StateError::Foreign { path: self.path.clone(), example }) }
+    }
+
+    /// A file that the creation of a state directory does not leave.
+    fn foreign(&self) -> Result<Option<PathBuf>, StateError> {
         let io = |source| StateError::Io { path: self.path.clone(), source };
         for entry in fs::read_dir(&self.path).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
-            if !OWN_NAMES.iter().any(|own| name == *own) {
-                return Err(StateError::Foreign { path: self.path.clone(), example: PathBuf::from(name) });
+            let unfinished = name.to_str().is_some_and(|name| name.starts_with(UNFINISHED));
+            if !unfinished && !OWN_NAMES.iter().any(|own| name == *own) {
+                return Ok(Some(PathBuf::from(name)));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
+    /// Makes what is missing. The format is declared last: a directory that has the file is complete.
     fn lay_out(&self, known: bool) -> Result<(), StateError> {
         for folder in [self.runs_dir(), self.locks_dir()] {
             fs::create_dir_all(&folder).map_err(|source| StateError::Io { path: folder.clone(), source })?;
         }
-        let gitignore = self.path.join(GITIGNORE);
-        if !gitignore.exists() {
-            fs::write(&gitignore, "*\n").map_err(|source| StateError::Io { path: gitignore.clone(), source })?;
-        }
-        if known { Ok(()) } else { self.write_format() }
+        self.declare(GITIGNORE, "*\n")?;
+        if known { Ok(()) } else { self.declare(FORMAT_FILE, &format!("{STATE_FORMAT}\n")) }
     }
 
-    /// Declares the format last, whole or not at all: a directory that has the file is complete.
-    fn write_format(&self) -> Result<(), StateError> {
-        let (new, file) = (self.path.join("format.new"), self.path.join(FORMAT_FILE));
+    /// Writes a file that is not there yet, whole or not at all. Several processes may do so at once: the first one's file stays.
+    fn declare(&self, name: &str, text: &str) -> Result<(), StateError> {
+        let file = self.path.join(name);
+        if file.exists() {
+            return Ok(());
+        }
         let write = || {
-            let mut handle = File::create(&new)?;
-            handle.write_all(format!("{STATE_FORMAT}\n").as_bytes())?;
-            handle.sync_all()?;
-            fs::rename(&new, &file)
+            let mut unfinished =
+                tempfile::Builder::new().prefix(UNFINISHED).permissions(fs::Permissions::from_mode(0o666)).tempfile_in(&self.path)?;
+            unfinished.write_all(text.as_bytes())?;
+            unfinished.as_file().sync_all()?;
+            match unfinished.persist_noclobber(&file) {
+                Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+                Ok(_) | Err(_) => Ok(()),
+            }
         };
-        // Two first runs at once both write the same; the slower one may find its temporary file gone.
-        write().or_else(|source| if file.is_file() { Ok(()) } else { Err(StateError::Io { path: file.clone(), source }) })
+        write().map_err(|source| StateError::Io { path: file.clone(), source })
     }
 }
 

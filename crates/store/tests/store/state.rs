@@ -68,8 +68,34 @@ fn a_folder_that_holds_something_else_is_not_taken_over() {
     let empty = tempfile::tempdir().expect("folder");
     StateDir::open(empty.path()).expect("an empty folder is fine");
     let cut_short = tempfile::tempdir().expect("folder");
-    fs::write(cut_short.path().join(".gitignore"), "*\n").expect("writes");
+    for name in [".gitignore", ".unfinished-Xy12ab"] {
+        fs::write(cut_short.path().join(name), "*\n").expect("writes");
+    }
     StateDir::open(cut_short.path()).expect("a creation that was cut short is completed");
+}
+
+#[test]
+fn first_openings_at_once_all_succeed() {
+    for round in 0..30 {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join(".bystander");
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for opener in 0..8 {
+                let (path, start) = (&path, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let state = StateDir::open(path).unwrap_or_else(|error| panic!("round {round}: {error}"));
+                    // What others keep beside the record must not pass for somebody else's file.
+                    fs::write(path.join(format!("key-{opener}")), "x").expect("writes");
+                    assert_eq!(fs::read_to_string(path.join("format")).expect("reads"), "1\n");
+                    Store::open(&state).unwrap_or_else(|error| panic!("round {round}: {error}"));
+                });
+            }
+        });
+        let names = fs::read_dir(&path).expect("lists").map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned());
+        assert_eq!(names.filter(|name| name.starts_with(".unfinished-")).count(), 0);
+    }
 }
 
 #[test]
