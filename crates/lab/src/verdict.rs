@@ -10,6 +10,7 @@ mod factor;
 mod hypothesis;
 mod instrument;
 mod metric;
+mod perturbation;
 mod sentence;
 
 use bystander_model::event::RunEnd;
@@ -32,7 +33,7 @@ pub fn answers(ledger: &Ledger) -> Vec<Answer> {
     let instruments = contrasts.iter().filter(of_instrument).filter(|contrast| contrast.is_with_baseline(&ledger.plan));
     for contrast in instruments {
         answers.push(instrument::on_outcome(ledger, contrast));
-        answers.extend(metric::of_instrument(ledger, contrast));
+        answers.extend(perturbation::of_instrument(ledger, contrast));
     }
     answers.extend(ledger.plan.left_out.iter().map(|(name, why)| instrument::left_out(name, why)));
     answers.extend(ledger.plan.hypotheses.iter().map(|claim| hypothesis::judge(ledger, claim)));

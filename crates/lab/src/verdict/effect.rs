@@ -6,8 +6,6 @@ use crate::ledger::{Ledger, TrialRecord};
 use crate::plan::{Metric, Scale};
 use crate::stats::{StatsError, equivalence, student};
 
-/// The level of intervals of effects.
-const LEVEL: f64 = 0.95;
 /// The one-sided level of equivalence.
 const ALPHA: f64 = 0.05;
 
@@ -19,8 +17,12 @@ pub(super) struct Effect {
     pub(super) pairs: Vec<Pair>,
     /// The estimate; `None` without a pair.
     pub(super) estimate: Option<f64>,
-    /// The 95 % interval; `None` with fewer than two pairs or without any variation.
+    /// The interval at `confidence`; `None` with fewer than two pairs or without any variation.
     pub(super) interval: Option<[f64; 2]>,
+    /// The confidence of the interval, between 0 and 1.
+    pub(super) confidence: f64,
+    /// The two-sided p value of no effect, uncorrected; `None` where there is no interval.
+    pub(super) p: Option<f64>,
     /// The p value of lying within the margin; `None` without a margin, an interval or with values that do not fit the scale.
     pub(super) p_within: Option<f64>,
     /// Whether every pair shows the same effect exactly.
@@ -37,9 +39,10 @@ pub(super) struct Pair {
 }
 
 impl Effect {
-    pub(super) fn of(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell) -> Self {
+    pub(super) fn of(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell, confidence: f64) -> Self {
         let pairs = pairs(ledger, name, treated, control);
-        let mut effect = Self { pairs, estimate: None, interval: None, p_within: None, identical: false, spread: None };
+        let mut effect =
+            Self { pairs, estimate: None, interval: None, confidence, p: None, p_within: None, identical: false, spread: None };
         // A ratio of values that are not positive means nothing.
         if metric.scale == Scale::Ratio && effect.pairs.iter().any(|pair| pair.treated <= 0.0 || pair.control <= 0.0) {
             return effect;
@@ -52,13 +55,12 @@ impl Effect {
             return effect;
         }
         match metric.scale {
-            Scale::Difference => {
-                effect.measure(student::mean_difference(&effects, LEVEL), metric.margin.map(|m| equivalence::tost(&effects, -m, m, ALPHA)))
-            }
+            Scale::Difference => effect
+                .measure(student::mean_difference(&effects, confidence), metric.margin.map(|m| equivalence::tost(&effects, -m, m, ALPHA))),
             Scale::Ratio => {
                 let both: Vec<(f64, f64)> = effect.pairs.iter().map(|pair| (pair.treated, pair.control)).collect();
                 let within = metric.margin.map(|m| equivalence::tost_ratio(&both, 1.0 - m, 1.0 + m, ALPHA));
-                effect.measure(student::paired_ratio(&both, LEVEL), within);
+                effect.measure(student::paired_ratio(&both, confidence), within);
             }
         }
         effect.spread = Some(deviation(metric.scale, &effects));
@@ -72,6 +74,7 @@ impl Effect {
         };
         self.estimate = Some(found.estimate);
         self.interval = Some([found.interval.low, found.interval.high]);
+        self.p = Some(found.p);
         self.p_within = within.and_then(Result::ok).map(|within| within.p);
     }
 

@@ -1,14 +1,14 @@
-//! The words for effects on metrics: of a factor, and of an instrument.
+//! The words for effects on metrics, and what they say of a factor; what they say of an instrument belongs to `perturbation`.
 
+use bystander_model::cell::Cell;
 use bystander_model::evidence::Evidence;
 use bystander_model::outcome::Outcome;
 use bystander_model::report::{Answer, Needs, Strength, Verdict};
 
 use super::arm::{formula, strength_of};
-use super::effect::{Effect, none_of};
-use super::instrument;
+use super::effect::{Effect, Pair, none_of};
 use super::sentence::{figure, launches, signed};
-use crate::contrast::{self, Contrast, Subject};
+use crate::contrast::{ALPHA, Contrast, Subject};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::plan::{Metric, Scale};
 
@@ -32,39 +32,12 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
     })
 }
 
-/// The effects of one instrument on each metric, on the baseline and beside the other levels.
-pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
-    let Subject::Instrument { instrument } = &contrast.subject else { return Vec::new() };
-    let mut answers = each_metric(ledger, contrast, |metric, effect, answer| {
-        if effect.is_within(metric) {
-            answer.p = effect.p_within;
-            answer.verdict = Verdict::Inert;
-            answer.strength = Some(if effect.identical { identical_strength(effect) } else { Strength::Shown });
-            answer.text = format!("Inert within {}: {}{}.", margin(metric), said(metric, effect), detectable(metric, effect));
-        } else if effect.is_shown(metric.scale) {
-            answer.verdict = Verdict::Perturbs;
-            answer.strength = Some(Strength::Shown);
-            answer.text = format!("It changes the program: {}.", said(metric, effect));
-        } else {
-            answer.verdict = if effect.interval.is_some() || effect.identical { Verdict::NoEffectSeen } else { Verdict::Undetermined };
-            answer.strength = Some(strength_of(effect.n()));
-            answer.text = format!("No perturbation seen: {}{}.", said(metric, effect), not_excluded(metric, effect));
-            answer.needs = needs(metric, effect);
-        }
-    });
-    for answer in &mut answers {
-        beside_other_levels(ledger, instrument, answer);
-        instrument::never_fired(answer, ledger, instrument);
-    }
-    answers
-}
-
-fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&Metric, &Effect, &mut Answer)) -> Vec<Answer> {
+pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&Metric, &Effect, &mut Answer)) -> Vec<Answer> {
     let plan = &ledger.plan;
     plan.metrics
         .iter()
         .filter_map(|(name, metric)| {
-            let effect = Effect::of(ledger, name, metric, &contrast.treated, &contrast.control);
+            let effect = Effect::of(ledger, name, metric, &contrast.treated, &contrast.control, confidence(contrast));
             if ledger.data(&contrast.treated).next().is_none() || ledger.data(&contrast.control).next().is_none() {
                 return None;
             }
@@ -79,10 +52,10 @@ fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&Metric, &Ef
                 text: String::new(),
                 p: None,
                 interval: effect.interval,
-                interval_of: effect.interval.map(|_| interval_of(metric.scale).to_owned()),
+                interval_of: effect.interval.map(|_| interval_of(metric.scale, effect.confidence)),
                 estimate: effect.estimate,
                 needs: None,
-                evidence: evidence(ledger, name, contrast, metric, &effect),
+                evidence: evidence(ledger, name, metric, &contrast.treated, &contrast.control, &effect),
             };
             judge(metric, &effect, &mut answer);
             Some(answer)
@@ -118,15 +91,31 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
     Some(answer)
 }
 
-fn interval_of(scale: Scale) -> &'static str {
-    match scale {
-        Scale::Difference => "mean difference within blocks, 95 % (t)",
-        Scale::Ratio => "geometric mean of ratios within blocks, 95 % (t on logarithms)",
+/// The confidence of the interval of a contrast: levels of one factor share the level of its test, an instrument's comparisons are corrected together
+/// where one of them is claimed to show something (see `perturbation`).
+fn confidence(contrast: &Contrast) -> f64 {
+    match contrast.subject {
+        Subject::Factor { .. } => 1.0 - contrast.alpha,
+        Subject::Instrument { .. } => 1.0 - ALPHA,
     }
 }
 
+fn interval_of(scale: Scale, confidence: f64) -> String {
+    let level = percent_of(confidence);
+    match scale {
+        Scale::Difference => format!("mean difference within blocks, {level} (t)"),
+        Scale::Ratio => format!("geometric mean of ratios within blocks, {level} (t on logarithms)"),
+    }
+}
+
+/// A confidence in percent: whole where it is, else with one decimal.
+fn percent_of(confidence: f64) -> String {
+    let percent = (confidence * 1000.0).round() / 10.0;
+    format!("{percent} %")
+}
+
 /// The estimate with its interval, in the metric's scale and unit.
-fn said(metric: &Metric, effect: &Effect) -> String {
+pub(super) fn said(metric: &Metric, effect: &Effect) -> String {
     let unit = metric.unit.as_deref().map_or_else(String::new, |unit| format!(" {unit}"));
     let Some(estimate) = effect.estimate else { return "no launch shows a value".to_owned() };
     let n = launches(effect.n());
@@ -153,7 +142,7 @@ fn change(ratio: f64) -> String {
     format!("{percent:+.1} %").replace('-', "\u{2212}")
 }
 
-fn margin(metric: &Metric) -> String {
+pub(super) fn margin(metric: &Metric) -> String {
     let unit = metric.unit.as_deref().map_or_else(String::new, |unit| format!(" {unit}"));
     match (metric.margin, metric.scale) {
         (Some(margin), Scale::Difference) => format!("{}{unit}", figure(margin)),
@@ -163,11 +152,11 @@ fn margin(metric: &Metric) -> String {
 }
 
 /// What an effect that is shown and within the margin is.
-fn detectable(metric: &Metric, effect: &Effect) -> &'static str {
+pub(super) fn detectable(metric: &Metric, effect: &Effect) -> &'static str {
     if effect.is_shown(metric.scale) { "; detectable, but within what counts as no effect" } else { "" }
 }
 
-fn not_excluded(metric: &Metric, effect: &Effect) -> String {
+pub(super) fn not_excluded(metric: &Metric, effect: &Effect) -> String {
     let Some([low, high]) = effect.interval else { return String::new() };
     let none = none_of(metric.scale);
     let farthest = if (high - none).abs() >= (low - none).abs() { high } else { low };
@@ -177,7 +166,7 @@ fn not_excluded(metric: &Metric, effect: &Effect) -> String {
     }
 }
 
-fn needs(metric: &Metric, effect: &Effect) -> Option<Needs> {
+pub(super) fn needs(metric: &Metric, effect: &Effect) -> Option<Needs> {
     let mut needs = Needs { launches_per_cell: effect.blocks_for_equivalence(metric), missing: Vec::new() };
     if metric.margin.is_none() {
         needs.missing.push("`margin` of the metric: what counts as no effect".to_owned());
@@ -189,44 +178,16 @@ fn needs(metric: &Metric, effect: &Effect) -> Option<Needs> {
 }
 
 /// Without variation the sample says how often the same value came, not how wide an interval is.
-fn identical_strength(effect: &Effect) -> Strength {
+pub(super) fn identical_strength(effect: &Effect) -> Strength {
     if effect.n() >= 4 { Strength::Shown } else { strength_of(effect.n()) }
 }
 
-fn evidence(ledger: &Ledger, name: &str, contrast: &Contrast, metric: &Metric, effect: &Effect) -> Vec<Evidence> {
+/// What an effect rests on: a line of each cell, and every value that was paired.
+pub(super) fn evidence(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell, effect: &Effect) -> Vec<Evidence> {
     let first = |cell| ledger.data(cell).find_map(|trial| trial.end.as_ref()?.metric_evidence.get(name).cloned());
-    let mut evidence: Vec<Evidence> = [first(&contrast.control), first(&contrast.treated)].into_iter().flatten().collect();
-    let values = |side: fn(&super::effect::Pair) -> f64| effect.pairs.iter().map(|pair| figure(side(pair))).collect::<Vec<_>>().join(", ");
-    let text = format!("{}: {}; {}: {}", contrast.treated, values(|pair| pair.treated), contrast.control, values(|pair| pair.control));
-    evidence.push(formula(interval_of(metric.scale), text));
+    let mut evidence: Vec<Evidence> = [first(control), first(treated)].into_iter().flatten().collect();
+    let values = |side: fn(&Pair) -> f64| effect.pairs.iter().map(|pair| figure(side(pair))).collect::<Vec<_>>().join(", ");
+    let text = format!("{treated}: {}; {control}: {}", values(|pair| pair.treated), values(|pair| pair.control));
+    evidence.push(formula(&interval_of(metric.scale, effect.confidence), text));
     evidence
-}
-
-/// An instrument that is inert on the baseline must be so beside the other levels too, or the answer says that it is not.
-fn beside_other_levels(ledger: &Ledger, instrument: &str, answer: &mut Answer) {
-    let Some(metric) = ledger.plan.metrics.get(&answer.metric) else { return };
-    for (with, without) in contrast::states_of_instrument(&ledger.plan, instrument) {
-        if *without == ledger.plan.baseline {
-            continue;
-        }
-        let effect = Effect::of(ledger, &answer.metric, metric, with, without);
-        if effect.estimate.is_none() {
-            answer.text.push_str(&format!(" Beside {without} it was not measured."));
-            continue;
-        }
-        if answer.verdict == Verdict::Inert && !effect.is_within(metric) {
-            answer.verdict = if effect.is_shown(metric.scale) { Verdict::Perturbs } else { Verdict::NoEffectSeen };
-            answer.strength = Some(if effect.is_shown(metric.scale) { Strength::Shown } else { strength_of(effect.n()) });
-            answer.p = None;
-            answer.text = format!(
-                "Beside {without}: {}{}. On the baseline alone: {}",
-                said(metric, &effect),
-                not_excluded(metric, &effect),
-                answer.text
-            );
-            answer.needs = needs(metric, &effect);
-        } else {
-            answer.text.push_str(&format!(" Beside {without}: {}.", said(metric, &effect)));
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! What the data say: the patterns of outcomes, metrics, hypotheses.
+//! What the data say: the patterns of outcomes, hypotheses. Metrics are in `metrics`.
 
 use bystander_lab::plan::{Hypothesis, Prediction};
 use bystander_model::cell::Cell;
@@ -92,42 +92,6 @@ fn no_failure_states_the_bound_and_claims_nothing_beyond_a_stated_margin() {
     let (ledger, _) = run(&plan, &mut Scripted::new(|_, _| Ends::Completes));
     assert_eq!(answer(&ledger, "factor:arm", "outcome").verdict, Verdict::NoEffectWithin);
     assert_eq!(answer(&ledger, "instrument:probe", "outcome").verdict, Verdict::Inert);
-}
-
-#[test]
-fn metrics_without_variation_have_no_interval() {
-    let mut plan = plan(&["a", "b"], &["probe"]);
-    plan.blocks = bystander_lab::plan::Blocks { min: 5, max: 5 };
-    let (ledger, _) =
-        run(&plan, &mut Scripted::new(|cell, _| Ends::Measures(if cell.levels["arm"] == "b" { 158_857.0 } else { 159_171.0 })));
-    let effect = answer(&ledger, "factor:arm", "tokens");
-    assert_eq!((effect.verdict, effect.interval), (Verdict::Effect, None));
-    assert!(effect.text.contains("\u{2212}314.0 tokens, identical in 5 launches"), "{}", effect.text);
-    let inert = answer(&ledger, "instrument:probe", "tokens");
-    assert_eq!(inert.verdict, Verdict::Inert);
-    assert!(inert.text.contains("identical in 5 launches"), "{}", inert.text);
-}
-
-#[test]
-fn metrics_with_variation_have_one_and_equivalence_needs_it_inside_the_margin() {
-    let mut plan = plan(&["a", "b"], &["probe"]);
-    plan.blocks = bystander_lab::plan::Blocks { min: 5, max: 5 };
-    let noisy = |cell: &Cell, n: u32| {
-        let jitter = [0.0, 3.0, -2.0, 5.0, 1.0][n as usize % 5];
-        let probe = if cell.is_bare() { 0.0 } else { [2.0, -1.0, 1.5, -2.0, 0.5][n as usize % 5] };
-        Ends::Measures(1000.0 + jitter + probe + if cell.levels["arm"] == "b" { 400.0 + jitter } else { 0.0 })
-    };
-    let (ledger, _) = run(&plan, &mut Scripted::new(noisy));
-    let effect = answer(&ledger, "factor:arm", "tokens");
-    let [low, high] = effect.interval.expect("has an interval");
-    assert!(effect.verdict == Verdict::Effect && low < 400.0 && high > 400.0, "{}", effect.text);
-    let probe = answer(&ledger, "instrument:probe", "tokens");
-    assert_eq!(probe.verdict, Verdict::Inert, "{}", probe.text);
-    plan.metrics["tokens"].margin = None;
-    let (ledger, _) = run(&plan, &mut Scripted::new(noisy));
-    let open = answer(&ledger, "instrument:probe", "tokens");
-    assert_eq!(open.verdict, Verdict::NoEffectSeen, "without a margin nothing is shown to be inert: {}", open.text);
-    assert!(open.text.contains("is not excluded"), "{}", open.text);
 }
 
 #[test]

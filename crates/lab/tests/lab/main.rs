@@ -3,5 +3,6 @@
 
 mod answers;
 mod loops;
+mod metrics;
 mod resume;
 mod scripted;
