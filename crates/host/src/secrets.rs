@@ -7,10 +7,10 @@ mod plan;
 mod value;
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::Path;
 
+use bystander_store::state::write_once;
 use sha2::{Digest as _, Sha256};
 
 pub use value::blot_hit;
@@ -31,23 +31,13 @@ impl Masker {
     /// When the key file can be neither read nor written.
     pub fn open(state: &Path) -> io::Result<Self> {
         let path = state.join("mask.key");
-        match fs::read(&path) {
-            Ok(bytes) => Ok(Self { key: Sha256::digest(&bytes).into() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let seed = random()?;
-                match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-                    Ok(mut file) => {
-                        file.write_all(&seed)?;
-                        file.sync_all()?;
-                        Ok(Self { key: Sha256::digest(seed).into() })
-                    }
-                    // Another run made it in between.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(state),
-                    Err(error) => Err(error),
-                }
-            }
-            Err(error) => Err(error),
+        let mut seed = fs::read(&path);
+        if seed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            write_once(&path, &random()?, 0o600)?;
+            // Another run may have made it in between: its key is the one.
+            seed = fs::read(&path);
         }
+        Ok(Self { key: Sha256::digest(seed?).into() })
     }
 
     /// Masks with a key that nobody keeps, where nothing is recorded.

@@ -246,23 +246,29 @@ impl StateDir {
         if known { Ok(()) } else { self.declare(FORMAT_FILE, &format!("{STATE_FORMAT}\n")) }
     }
 
-    /// Writes a file that is not there yet, whole or not at all. Several processes may do so at once: the first one's file stays.
+    /// Writes one of the directory's own files where it is not there yet.
     fn declare(&self, name: &str, text: &str) -> Result<(), StateError> {
         let file = self.path.join(name);
-        if file.exists() {
-            return Ok(());
-        }
-        let write = || {
-            let mut unfinished =
-                tempfile::Builder::new().prefix(UNFINISHED).permissions(fs::Permissions::from_mode(0o666)).tempfile_in(&self.path)?;
-            unfinished.write_all(text.as_bytes())?;
-            unfinished.as_file().sync_all()?;
-            match unfinished.persist_noclobber(&file) {
-                Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
-                Ok(_) | Err(_) => Ok(()),
-            }
-        };
-        write().map_err(|source| StateError::Io { path: file.clone(), source })
+        write_once(&file, text.as_bytes(), 0o666).map_err(|source| StateError::Io { path: file, source })
+    }
+}
+
+/// Writes a file that is not there yet, whole or not at all, with the permissions `mode` less the umask. Several processes may do so at once: the
+/// first one's file stays, and whoever returns from this can read it.
+///
+/// # Errors
+/// The folder cannot be written to, or the disk is full.
+pub fn write_once(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    if file.exists() {
+        return Ok(());
+    }
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut unfinished = tempfile::Builder::new().prefix(UNFINISHED).permissions(fs::Permissions::from_mode(mode)).tempfile_in(folder)?;
+    unfinished.write_all(bytes)?;
+    unfinished.as_file().sync_all()?;
+    match unfinished.persist_noclobber(file) {
+        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

@@ -114,6 +114,34 @@ fn two_runs_that_instrument_the_same_file_take_turns_at_it() {
 }
 
 #[test]
+fn a_run_without_instruments_never_loads_what_another_run_has_put_in() {
+    let Some(fast) = Fast::new() else { return };
+    let plain = r#"
+[program]
+command = ["python3", "-c", "import lib; print(open(lib.__file__).read())"]
+[factors.mode]
+a = { env = { MODE = "a" } }
+b = { env = { MODE = "b" } }
+[plan]
+baseline = { mode = "a" }
+blocks = { min = 4, max = 4 }
+describe = true
+stop = "all"
+"#;
+    let plain = fast.world.write("fast/plain.toml", plain);
+    let editing = fast.run().start();
+    let report = run(&fast.world, &plain).run().json();
+    assert_answers(&editing.wait().exits(0).json());
+    assert_eq!(trials(&report).len(), 8, "{report}");
+    for trial in trials(&report) {
+        let stdout = fast.folder.join(".bystander").join(crate::world::text(&trial["output"]["stdout"]));
+        let loaded = std::fs::read_to_string(stdout).expect("the output");
+        assert!(loaded.contains("def add") && !loaded.contains("DEBUG"), "{loaded}");
+    }
+    assert_nothing_left(&fast.world);
+}
+
+#[test]
 fn a_run_that_waits_for_its_turn_says_so_and_can_be_interrupted() {
     let Some(fast) = Fast::new() else { return };
     fast.world.write("fast/app.py", "import lib, time, os\nlib.add(3)\nwhile os.path.exists('../gate'): time.sleep(0.01)\n");
@@ -124,7 +152,7 @@ fn a_run_that_waits_for_its_turn_says_so_and_can_be_interrupted() {
     let mut waiting = run(&fast.world, &other).start();
     // Two bare launches go together; the print of either run waits for the other.
     until("one waits for the other", LIMIT, || {
-        let told = |running: &bystander_testkit::Running| running.stderr().contains("waiting: another run has");
+        let told = |running: &bystander_testkit::Running| running.stderr().contains("waiting: a trial of another run");
         if !told(&holder) && !told(&waiting) {
             let bare = fast.world.trial_processes().into_iter().find(|process| process.command.contains("app.py"));
             bare.into_iter().for_each(|process| bystander_testkit::kill(process.pid, Signal::KILL));

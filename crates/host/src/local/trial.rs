@@ -21,7 +21,7 @@ use bystander_supervise::{listener, port};
 use indexmap::IndexMap;
 
 use super::instruments::{Edits, Probes};
-use super::turns::{Turn, Wanted};
+use super::turns::{Turn, Wanted, folders_of};
 use super::watch::{Seen, Watch};
 use super::{LocalPlace, outputs, workload};
 use crate::{environment, machine, metrics, proof, secrets};
@@ -30,10 +30,10 @@ type Failed = Box<dyn Error + Send + Sync>;
 
 /// Runs one trial.
 pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Failed> {
-    let wanted = Wanted::of_cell(plan, &order.slot.cell, &place.probes);
+    let wanted = Wanted::of_cell(plan, &order.slot.cell, &place.probes, &loaded_folders(place, plan, order));
     let mut refused = None;
-    let turn = wanted.take(&place.turns, None, &place.canceller, |file| {
-        let text = format!("waiting: another run has {}", file.display());
+    let turn = wanted.take(&place.turns, None, &place.canceller, |path| {
+        let text = format!("waiting: a trial of another run uses or edits {}", path.display());
         refused = emit(EventBody::Note { text }).err();
     })?;
     if let Some(refused) = refused {
@@ -42,10 +42,8 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     if let Turn::Waited(_) = turn {
         return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default()));
     }
-    if !wanted.is_empty() {
-        // A run that was killed in its turn may have left an edit on one of the files.
-        place.recover()?;
-    }
+    // A run that was killed in its turn may have left an edit on a file that this one loads.
+    place.recover()?;
     let mut edits = Edits::apply(&place.journal, plan, &order.slot.cell, &place.marker(order), emit)?;
     let watched = if edits.refusals.is_empty() { launch(place, plan, order, &edits, emit).map(Some) } else { Ok(None) };
     // Undone before anything else is looked at: also when the trial or the record failed.
@@ -54,6 +52,15 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     undone?;
     let seen = seen.unwrap_or_else(|| Seen::of_refused(plan, order, edits.refusals.clone()));
     Ok(conclude(plan, seen, &edits))
+}
+
+/// The folders that the program of a trial loads from.
+fn loaded_folders(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<PathBuf> {
+    let fill = Fill::new(plan, None, &place.state.trial_dir(&order.run, order.trial));
+    let command = command(place, plan, order, &fill.pairs(), None);
+    let program = program(&command);
+    let python = program.as_ref().and_then(|program| place.python_of(program, &command)).map(|python| python.executable);
+    folders_of(&command.cwd, program.iter().chain(&python).map(PathBuf::as_path))
 }
 
 /// Everything between the edits and their undo.
@@ -191,6 +198,12 @@ fn command(place: &LocalPlace, plan: &Plan, order: &TrialOrder, fill: &[(&str, &
     }
 }
 
+/// The file that a command runs, where it is found.
+fn program(command: &Command) -> Option<PathBuf> {
+    let path = command.env.get(&OsString::from("PATH")).map(OsString::as_os_str);
+    command.argv.first().and_then(|name| resolve(name, path, &command.cwd).ok())
+}
+
 fn words(command: &Command) -> Vec<String> {
     command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
@@ -226,10 +239,7 @@ fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits,
         .filter_map(|file| file.canonicalize().ok())
         .filter_map(|file| Some((file.clone(), proof::sha256(&file).ok()?)))
         .collect();
-    let program = command
-        .argv
-        .first()
-        .and_then(|name| resolve(name, command.env.get(&OsString::from("PATH")).map(OsString::as_os_str), &command.cwd).ok());
+    let program = program(command);
     Provenance {
         command: place.masker.command(&words(command)),
         placeholders: fill.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
