@@ -42,7 +42,7 @@ impl Reader {
 
     /// Takes one line.
     pub fn line(&mut self, stream: Stream, number: u64, text: &str) {
-        for sought in self.sought.iter_mut().filter(|sought| sought.of_workload == (stream == Stream::Workload)) {
+        for sought in self.sought.iter_mut().filter(|sought| sought.of_workload == stream.is_of_workload()) {
             let Some(found) = sought.pattern.captures(text).and_then(|groups| groups.get(1)) else { continue };
             // A match that is no number is a match all the same: it makes an "only" ambiguous rather than invisible.
             sought.take(found.as_str().parse().ok(), || Evidence::log(self.trial, stream, number, text.trim_end()));

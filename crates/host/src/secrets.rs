@@ -18,10 +18,13 @@ pub use value::blot_hit;
 /// Values shorter than this are not looked for in texts: they would match by chance.
 const SHORTEST_SOUGHT: usize = 6;
 
+/// The length of a key.
+const KEY_BYTES: usize = 32;
+
 /// Masks values whose names look secret.
 #[derive(Debug, Clone)]
 pub struct Masker {
-    key: [u8; 32],
+    key: [u8; KEY_BYTES],
 }
 
 impl Masker {
@@ -37,7 +40,11 @@ impl Masker {
             // Another run may have made it in between: its key is the one.
             seed = fs::read(&path);
         }
-        Ok(Self { key: Sha256::digest(seed?).into() })
+        let seed = seed?;
+        if seed.len() < KEY_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "mask.key is cut short; remove it, and secrets get new hashes"));
+        }
+        Ok(Self { key: Sha256::digest(&seed).into() })
     }
 
     /// Masks with a key that nobody keeps, where nothing is recorded.
@@ -89,8 +96,8 @@ impl Masker {
     }
 }
 
-fn random() -> io::Result<[u8; 32]> {
-    let mut bytes = [0_u8; 32];
+fn random() -> io::Result<[u8; KEY_BYTES]> {
+    let mut bytes = [0_u8; KEY_BYTES];
     io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut bytes)?;
     Ok(bytes)
 }
@@ -234,6 +241,9 @@ mod tests {
         assert!(!masked.join(" ").contains("hunter22") && !masked.join(" ").contains("abcdefgh"), "{masked:?}");
         assert_eq!(masked[3..5], ["--port".to_owned(), "80".to_owned()]);
         assert_eq!(Masker::open(dir.path()).expect("key").mask("x"), masker.mask("x"), "the key lasts");
+        std::fs::write(dir.path().join("mask.key"), "").expect("written");
+        let error = Masker::open(dir.path()).expect_err("a key that everybody knows is none");
+        assert!(error.to_string().contains("cut short"), "{error}");
     }
 
     fn dir_that_is_there() -> String {

@@ -47,7 +47,7 @@ impl Evidence {
     }
 }
 
-/// One of the program's two output streams, or its workload's.
+/// One of the two output streams of the program, or of its workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
@@ -55,8 +55,10 @@ pub enum Stream {
     Stdout,
     /// The program's standard error.
     Stderr,
-    /// Both streams of the workload command.
+    /// The workload's standard output.
     Workload,
+    /// The workload's standard error.
+    WorkloadStderr,
 }
 
 impl Stream {
@@ -67,6 +69,22 @@ impl Stream {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
             Stream::Workload => "workload",
+            Stream::WorkloadStderr => "workload_stderr",
+        }
+    }
+
+    /// Whether it is one of the workload's.
+    #[must_use]
+    pub const fn is_of_workload(self) -> bool {
+        matches!(self, Stream::Workload | Stream::WorkloadStderr)
+    }
+
+    /// The stream of the workload that corresponds to one of the program's.
+    #[must_use]
+    pub const fn of_workload(self) -> Self {
+        match self {
+            Stream::Stdout | Stream::Workload => Stream::Workload,
+            Stream::Stderr | Stream::WorkloadStderr => Stream::WorkloadStderr,
         }
     }
 }

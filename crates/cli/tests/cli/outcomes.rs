@@ -120,6 +120,25 @@ fn a_program_that_was_ready_and_then_died_under_its_workload_has_failed() {
 }
 
 #[test]
+fn what_a_workload_writes_is_kept_read_and_cited_by_its_stream() {
+    let world = world();
+    let program = |workload: &str| {
+        let ready = shell("echo ready; exec sleep 600") + "ready = { log = \"ready\" }\ntimeout = \"60s\"\n";
+        format!(
+            "{ready}[workload]\ncommand = [\"sh\", \"-c\", \"{workload}\"]\n[metrics]\nrate = {{ workload = 'rate=(\\d+)', scale = \"ratio\" }}"
+        )
+    };
+    let trial = only_trial(&world, &program("echo begun; echo rate=7 >&2"));
+    assert_eq!((&trial["outcome"], &trial["metrics"]["rate"]), (&Value::from("completed"), &Value::from(7.0)), "{trial}");
+    let kept = world.path("case/.bystander").join(text(&trial["output"]["workload_stderr"]));
+    assert_eq!(std::fs::read_to_string(kept).expect("is kept"), "rate=7\n");
+    let trial = only_trial(&world, &program("echo begun; echo connection refused >&2; exit 3"));
+    assert_eq!(cause(&trial), ("failed", "workload"));
+    assert_eq!(cause_text(&trial), "the workload ended with exit code 3: connection refused");
+    assert!(trial["cause_detail"]["evidence"].to_string().contains("\"where\":\"workload_stderr:1\""), "{trial}");
+}
+
+#[test]
 fn a_program_that_ends_well_before_it_was_ready_has_failed() {
     let world = world();
     let trial = only_trial(&world, &(shell("echo nearly") + "ready = { log = \"ready\" }"));

@@ -30,7 +30,7 @@ pub(super) fn keep(
 }
 
 /// Blots secrets out of a file that is kept; `false` where it had to be taken away instead.
-pub(super) fn clean(path: &Path, hidden: &[String], emit: &mut Emit<'_>) -> Result<bool, RecordRefused> {
+fn clean(path: &Path, hidden: &[String], emit: &mut Emit<'_>) -> Result<bool, RecordRefused> {
     let Err(error) = secrets::blot_file(path, hidden) else { return Ok(true) };
     let removed =
         std::fs::remove_file(path).map_or_else(|error| format!("and could not be removed ({error})"), |()| "and was removed".to_owned());

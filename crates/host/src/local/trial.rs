@@ -23,7 +23,7 @@ use indexmap::IndexMap;
 use super::instruments::{Edits, Probes};
 use super::turns::{Turn, Wanted, folders_of};
 use super::watch::{Seen, Watch};
-use super::{LocalPlace, outputs, workload};
+use super::{LocalPlace, outputs};
 use crate::{environment, machine, metrics, proof, secrets};
 
 type Failed = Box<dyn Error + Send + Sync>;
@@ -94,9 +94,6 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
     for (stream, path, summary) in seen.outputs(&output) {
         outputs::keep(&place.state, stream, &path, summary, &hidden, emit)?;
     }
-    if seen.workload.is_some() {
-        outputs::clean(&folder.join(workload::STDERR), &hidden, emit)?;
-    }
     seen.facts.memory = memory.risen().into_iter().next().map(|kill| cause::MemoryEvents {
         oom_kills: kill.after.saturating_sub(kill.before),
         limit_bytes: kill.limit_bytes,
@@ -113,7 +110,7 @@ pub(super) fn clean(place: &LocalPlace, plan: &Plan, order: &TrialOrder) {
     let folder = place.state.trial_dir(&order.run, order.trial);
     let fill = Fill::new(plan, None, &folder);
     let hidden = hidden(plan, &command(place, plan, order, &fill.pairs(), None), &fill.pairs());
-    let files = [Stream::Stdout.name(), Stream::Stderr.name(), Stream::Workload.name(), workload::STDERR].map(|name| folder.join(name));
+    let files = [Stream::Stdout, Stream::Stderr, Stream::Workload, Stream::WorkloadStderr].map(|stream| folder.join(stream.name()));
     for file in files.iter().filter(|file| file.exists()) {
         if secrets::blot_file(file, &hidden).is_err() {
             // Nothing more can be done about it than this.

@@ -38,7 +38,7 @@ pub(super) struct Seen {
     pub(super) peak_rss_bytes: Option<u64>,
     pub(super) started: Option<TimeNs>,
     pub(super) streams: Option<[StreamSummary; 2]>,
-    pub(super) workload: Option<(PathBuf, StreamSummary)>,
+    pub(super) workload: Option<[(Stream, PathBuf, StreamSummary); 2]>,
 }
 
 impl Seen {
@@ -48,7 +48,7 @@ impl Seen {
             .streams
             .into_iter()
             .flat_map(|[out, err]| [(Stream::Stdout, paths.stdout.clone(), out), (Stream::Stderr, paths.stderr.clone(), err)]);
-        own.chain(self.workload.iter().map(|(path, summary)| (Stream::Workload, path.clone(), *summary))).collect()
+        own.chain(self.workload.iter().flatten().cloned()).collect()
     }
 }
 
@@ -191,7 +191,8 @@ impl<'a> Watch<'a> {
         emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         if let Some(workload) = &self.plan.workload {
-            self.workload = Some(Running::start(workload, self.command, fill, self.folder, self.canceller, self.hidden.clone())?);
+            self.workload =
+                Some(Running::start(workload, self.trial, self.command, fill, self.folder, self.canceller, self.hidden.clone())?);
         }
         Ok(())
     }
@@ -331,7 +332,7 @@ impl<'a> Watch<'a> {
             peak_rss_bytes: (finished.peak_rss_bytes > 0).then_some(finished.peak_rss_bytes),
             started: Some(started),
             streams: Some([finished.stdout, finished.stderr]),
-            workload: self.done.map(|done| (done.output, done.summary)),
+            workload: self.done.map(|done| done.outputs),
         }
     }
 }

@@ -6,45 +6,69 @@ use std::time::{Duration, Instant};
 
 use bystander_lab::cause::WorkloadEnd;
 use bystander_lab::plan::Workload;
-use bystander_model::evidence::Stream;
+use bystander_model::evidence::{Evidence, Stream};
+use bystander_model::ids::TrialId;
 use bystander_supervise::Canceller;
 use bystander_supervise::command::{Command, KeeperProgram};
-use bystander_supervise::output::{OutputPaths, StreamSummary};
+use bystander_supervise::output::{Line, OutputPaths, StreamSummary};
 use bystander_supervise::trial::event::TrialEvent;
 use bystander_supervise::trial::{Trial, TrialSpec};
 
 use crate::{metrics, secrets};
-
-/// The file that keeps its standard error.
-pub(super) const STDERR: &str = "workload-stderr";
 
 /// A running workload.
 pub(super) struct Running {
     trial: Trial,
     deadline: Instant,
     paths: OutputPaths,
-    hidden: Vec<String>,
+    lines: Lines,
     end: Option<WorkloadEnd>,
+}
+
+/// What is read of its output while it passes.
+struct Lines {
+    trial: TrialId,
+    /// The secrets that lines are read without.
+    hidden: Vec<String>,
+    /// The last line on standard output and on standard error that says something.
+    last: [Option<Evidence>; 2],
+}
+
+impl Lines {
+    fn read(&mut self, line: &Line, metrics: &mut metrics::Reader) {
+        let whole = line.text();
+        let (stream, text) = (line.stream.of_workload(), secrets::blot(&whole, &self.hidden));
+        metrics.line(stream, line.number, &text);
+        if !text.trim().is_empty() {
+            self.last[usize::from(stream == Stream::WorkloadStderr)] = Some(Evidence::log(self.trial, stream, line.number, text.trim()));
+        }
+    }
+
+    fn end(&self, exit: Option<i32>, signal: Option<i32>, timed_out: bool) -> WorkloadEnd {
+        let [stdout, stderr] = &self.last;
+        WorkloadEnd { exit, signal, timed_out, last_line: stderr.clone().or_else(|| stdout.clone()) }
+    }
 }
 
 /// A workload that is over.
 pub(super) struct Done {
     pub(super) end: WorkloadEnd,
-    pub(super) output: PathBuf,
-    pub(super) summary: StreamSummary,
+    /// Its two streams, as they are kept.
+    pub(super) outputs: [(Stream, PathBuf, StreamSummary); 2],
 }
 
 impl Running {
     /// Starts it beside the program, with the program's environment. `hidden` are the secrets that its lines are read without.
     pub(super) fn start(
         workload: &Workload,
+        trial: TrialId,
         program: &Command,
         fill: &[(&str, &str)],
         folder: &std::path::Path,
         canceller: &Canceller,
         hidden: Vec<String>,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let paths = OutputPaths { stdout: folder.join("workload"), stderr: folder.join(STDERR) };
+        let paths = OutputPaths { stdout: folder.join(Stream::Workload.name()), stderr: folder.join(Stream::WorkloadStderr.name()) };
         let command = Command {
             argv: workload.command.iter().map(|word| word.fill(fill).into()).collect(),
             env: program.env.clone(),
@@ -59,7 +83,13 @@ impl Running {
             ready: None,
             canceller: canceller.clone(),
         };
-        Ok(Self { trial: Trial::start(spec)?, deadline: Instant::now() + workload.timeout, paths, hidden, end: None })
+        Ok(Self {
+            trial: Trial::start(spec)?,
+            deadline: Instant::now() + workload.timeout,
+            paths,
+            lines: Lines { trial, hidden, last: [None, None] },
+            end: None,
+        })
     }
 
     /// Waits a little for it; `true` once it has ended.
@@ -67,15 +97,15 @@ impl Running {
         let until = Instant::now() + at_most;
         while self.end.is_none() {
             if Instant::now() >= self.deadline {
-                self.end = Some(WorkloadEnd { exit: None, signal: None, timed_out: true });
+                self.end = Some(self.lines.end(None, None, true));
                 break;
             }
             match self.trial.next(until.saturating_duration_since(Instant::now())) {
-                Some(TrialEvent::Line(line)) => metrics.line(Stream::Workload, line.number, &secrets::blot(&line.text(), &self.hidden)),
+                Some(TrialEvent::Line(line)) => self.lines.read(&line, metrics),
                 Some(TrialEvent::Exited(exit)) => {
-                    self.end = Some(WorkloadEnd { exit: exit.status.code(), signal: exit.status.signal(), timed_out: false });
+                    self.end = Some(self.lines.end(exit.status.code(), exit.status.signal(), false));
                 }
-                Some(TrialEvent::KeeperLost(_)) => self.end = Some(WorkloadEnd { exit: None, signal: None, timed_out: false }),
+                Some(TrialEvent::KeeperLost(_)) => self.end = Some(self.lines.end(None, None, false)),
                 Some(_) => {}
                 None => break,
             }
@@ -85,15 +115,20 @@ impl Running {
 
     /// Ends what is left of it.
     pub(super) fn finish(mut self, metrics: &mut metrics::Reader) -> Done {
-        let hidden = self.hidden;
+        let mut lines = self.lines;
         let finished = self.trial.finish(Duration::from_secs(2), |event| {
             if let TrialEvent::Line(line) = event {
-                metrics.line(Stream::Workload, line.number, &secrets::blot(&line.text(), &hidden));
+                lines.read(&line, metrics);
             }
         });
-        let exit = finished.exit.map(|exit| WorkloadEnd { exit: exit.status.code(), signal: exit.status.signal(), timed_out: false });
-        let end = self.end.or(exit).unwrap_or(WorkloadEnd { exit: None, signal: None, timed_out: false });
+        // What it said while it was ended counts too: a traceback may come after the exit was seen.
+        let end = match (self.end, finished.exit) {
+            (Some(end), _) => lines.end(end.exit, end.signal, end.timed_out),
+            (None, Some(exit)) => lines.end(exit.status.code(), exit.status.signal(), false),
+            (None, None) => lines.end(None, None, false),
+        };
         self.trial.close();
-        Done { end, output: self.paths.stdout, summary: finished.stdout }
+        let OutputPaths { stdout, stderr } = self.paths;
+        Done { end, outputs: [(Stream::Workload, stdout, finished.stdout), (Stream::WorkloadStderr, stderr, finished.stderr)] }
     }
 }

@@ -57,8 +57,13 @@ fn workload_words(end: &WorkloadEnd) -> String {
 
 /// The workload did not do what it was asked.
 pub(super) fn workload(facts: &TrialFacts, end: &WorkloadEnd) -> Cause {
-    let text = workload_words(end);
-    let mut cause = cause("workload", CauseGroup::Target, with_last_words(facts, &text), text);
+    let words = workload_words(end);
+    let (signature, text) = match &end.last_line {
+        Some(line) => (format!("{words}: {}", clip(&mask(&line.text), LAST_WORDS).trim_end()), format!("{words}: {}", line.text)),
+        None => (with_last_words(facts, &words), words),
+    };
+    let mut cause = cause("workload", CauseGroup::Target, signature, text);
+    cause.evidence.extend(end.last_line.clone());
     cause.evidence.extend(workload_evidence(facts));
     cause
 }

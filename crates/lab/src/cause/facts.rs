@@ -193,6 +193,8 @@ pub struct WorkloadEnd {
     pub signal: Option<i32>,
     /// Whether it reached its time limit.
     pub timed_out: bool,
+    /// The last line that it wrote: on standard error, or else on standard output.
+    pub last_line: Option<Evidence>,
 }
 
 impl WorkloadEnd {

@@ -128,7 +128,7 @@ fn an_error_in_a_program_that_lives_on_is_kept_without_blame() {
     let facts = TrialFacts {
         ready: ready(1),
         expects_workload: true,
-        workload: Some(WorkloadEnd { exit: Some(2), signal: None, timed_out: false }),
+        workload: Some(WorkloadEnd { exit: Some(2), signal: None, timed_out: false, last_line: None }),
         stopped: stopped(50, StopWhy::Done),
         edits: vec![added("/app/a.py", 4..5)],
         signal: Some(15),
@@ -154,10 +154,19 @@ fn bare_exit_codes_of_unrelated_failures_have_their_own_signatures() {
     let facts = TrialFacts {
         ready: ready(1),
         expects_workload: true,
-        workload: Some(WorkloadEnd { exit: Some(2), signal: None, timed_out: false }),
+        workload: Some(WorkloadEnd { exit: Some(2), signal: None, timed_out: false, last_line: None }),
         stopped: stopped(2, StopWhy::Done),
         scan: scan("ready\nrequest 12 refused\nafter the stop\n"),
         ..server("")
     };
     assert_eq!(cause(&facts).signature, "the workload ended with exit code 2: request # refused");
+    let said =
+        bystander_model::evidence::Evidence::log(facts.trial, bystander_model::evidence::Stream::WorkloadStderr, 4, "port 8000 is shut");
+    let workload = facts.workload.clone().map(|end| WorkloadEnd { last_line: Some(said.clone()), ..end });
+    let own = cause(&TrialFacts { workload, ..facts });
+    assert_eq!(own.signature, "the workload ended with exit code 2: port # is shut");
+    assert!(
+        own.text.ends_with("port 8000 is shut") && own.evidence.contains(&said),
+        "what it said itself comes before the program's words"
+    );
 }

@@ -22,7 +22,7 @@ fn class(facts: &TrialFacts) -> (Outcome, String) {
 }
 
 fn workload(exit: i32) -> Option<WorkloadEnd> {
-    Some(WorkloadEnd { exit: Some(exit), signal: None, timed_out: false })
+    Some(WorkloadEnd { exit: Some(exit), signal: None, timed_out: false, last_line: None })
 }
 
 fn failed(class: &str) -> (Outcome, String) {
@@ -73,7 +73,8 @@ fn a_workload_that_fails_fails_the_trial() {
         ..server("a\n")
     };
     assert_eq!(class(&facts), failed("workload"));
-    let late = TrialFacts { workload: Some(WorkloadEnd { exit: None, signal: Some(9), timed_out: true }), ..facts.clone() };
+    let late =
+        TrialFacts { workload: Some(WorkloadEnd { exit: None, signal: Some(9), timed_out: true, last_line: None }), ..facts.clone() };
     assert_eq!(class(&late), (Outcome::TimedOut, "workload".into()));
 
     // An error of the server while it served comes first.

@@ -3,9 +3,10 @@
 //! What could not be written is dropped and remembered; the program is never kept waiting for a disk that is full.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -72,6 +73,11 @@ pub(crate) enum Taken {
     End,
 }
 
+/// Makes a file that its owner alone may read: what a program writes may hold secrets.
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
 impl Capture {
     /// Makes the files and the pipe, and returns the end that the program writes to.
     pub(crate) fn create(path: &Path) -> Result<(Self, OwnedFd), OutputError> {
@@ -79,9 +85,9 @@ impl Capture {
             let file = file.to_owned();
             move |source: io::Error| OutputError { file, offset: 0, source }
         };
-        let file = File::create(path).map_err(failed(path))?;
+        let file = create(path).map_err(failed(path))?;
         let index = path_of(path);
-        let times = File::create(&index).map_err(failed(&index))?;
+        let times = create(&index).map_err(failed(&index))?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from).map_err(failed(path))?;
         // Only this end: the program's must block as any pipe does.
         rustix::fs::fcntl_setfl(&reader, OFlags::NONBLOCK).map_err(io::Error::from).map_err(failed(path))?;
