@@ -58,6 +58,8 @@ pub(crate) fn wrap(text: &str, columns: usize, lead: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut room = columns.saturating_sub(lead);
+    // A figure and its sign stay together.
+    let text = text.replace(" %", &format!("{GLUE}%"));
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let gap = usize::from(!line.is_empty());
         let starts_whole_line = line.is_empty() && room == columns;
@@ -107,6 +109,7 @@ mod tests {
         assert_eq!(wrap("/a/very/long/path x", 5, 0), ["/a/very/long/path", "x"]);
         assert_eq!(wrap("\u{5185}\u{5b58} x", 5, 0), ["\u{5185}\u{5b58}", "x"], "wide characters take two columns");
         assert_eq!(wrap("", 5, 0), [""]);
+        assert_eq!(wrap("up to 45 % of", 9, 0), ["up to", "45\u{a0}% of"]);
     }
 
     proptest! {
@@ -116,8 +119,8 @@ mod tests {
             assert!(!safe.chars().any(char::is_control));
             assert!(shorten(&safe, columns.max(1)).width() <= columns.max(1) || safe.width() <= columns);
             sentences(&safe, columns);
-            let words: Vec<String> = safe.split_ascii_whitespace().map(str::to_owned).collect();
-            let wrapped: Vec<String> = wrap(&safe, columns, lead).join(" ").split_ascii_whitespace().map(str::to_owned).collect();
+            let words: Vec<String> = safe.replace(super::GLUE, " ").split_ascii_whitespace().map(str::to_owned).collect();
+            let wrapped: Vec<String> = wrap(&safe, columns, lead).join(" ").replace(super::GLUE, " ").split_ascii_whitespace().map(str::to_owned).collect();
             assert_eq!(wrapped, words);
         }
     }

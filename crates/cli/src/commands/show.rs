@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use bystander_lab::ledger::Ledger;
 use bystander_lab::{provenance, summary};
 use bystander_model::ids::TrialId;
-use bystander_store::{RunRecord, StateDir, Store};
+use bystander_store::{RunLock, RunRecord, StateDir, Store};
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
@@ -22,7 +22,12 @@ pub(crate) fn run(args: &ShowArgs, named: Option<&Path>, output: &mut Output) ->
     if let Some(pair) = &args.diff {
         return diff(&ledger, pair, output);
     }
-    let report = summary::report(&ledger);
+    let mut report = summary::report(&ledger);
+    // The record of a run that was killed is that of one that goes on; only the lock tells them apart.
+    if ledger.end.is_none() && RunLock::holder(&state, &record.id).map_err(|error| state::of_lock(&error))?.is_none() {
+        "interrupted".clone_into(&mut report.status);
+        report.why = Some("it was killed".to_owned());
+    }
     output.report(&report, args.why, state.path());
     Ok(ExitCode::from(answered::exit_code(&ledger, &report)))
 }

@@ -11,6 +11,10 @@ fn the_same_command_takes_up_a_killed_run_where_it_stood_and_then_starts_anew() 
     let Some(fast) = Fast::new() else { return };
     fast.killed();
     let before = fast.show().run().exits(130).json();
+    assert_eq!(
+        (&before["status"], &before["why"]),
+        (&Value::from("interrupted"), &Value::from("it was killed"))
+    );
     let ran = fast.run().run().exits(0);
     let report = ran.json();
     assert_eq!(report["run"], before["run"], "it is the same run");
@@ -66,7 +70,7 @@ fn a_live_run_is_locked_and_the_refusal_names_its_process() {
     let second = run(&world, &file).run().exits(3);
     assert!(second.stderr.contains(&format!("process {}", first.pid())), "{}", second.stderr);
     let show = world.bystander(["show", "--json"]).run();
-    assert_eq!(show.json()["status"], "running", "a live run can be looked at");
+    assert_eq!(show.exits(2).json()["status"], "running", "a live run can be looked at");
     first.signal(Signal::INT);
     let _ = first.wait().exits(130);
     assert_nothing_left(&world);
