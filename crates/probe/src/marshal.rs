@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
             b'g' => Data::Float(f64::from_le_bytes(self.array()?)),
             b'u' => {
                 let length = self.length()?;
-                Data::Text(String::from_utf8_lossy(self.take(length)?).into_owned())
+                Data::Text(text(self.take(length)?))
             }
             b's' => {
                 let length = self.length()?;
@@ -109,6 +109,29 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Python's text may hold halves of surrogate pairs, which Rust's may not: they are spelled as Python spells them, `\udc80`.
+fn text(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut rest = bytes;
+    while let Err(error) = std::str::from_utf8(rest) {
+        let (good, bad) = rest.split_at(error.valid_up_to());
+        text.push_str(&String::from_utf8_lossy(good));
+        match bad {
+            [0xed, second @ 0xa0..=0xbf, third @ 0x80..=0xbf, ..] => {
+                let code = 0xd000 | (u32::from(*second) & 0x3f) << 6 | (u32::from(*third) & 0x3f);
+                text.push_str(&format!("\\u{code:04x}"));
+                rest = &bad[3..];
+            }
+            _ => {
+                text.push(char::REPLACEMENT_CHARACTER);
+                rest = &bad[error.error_len().unwrap_or(bad.len())..];
+            }
+        }
+    }
+    text.push_str(&String::from_utf8_lossy(rest));
+    text
+}
+
 /// Prints digits of 15 bits in decimal, by repeated division.
 fn decimal(digits: &[u16], negative: bool) -> String {
     const CHUNK: u64 = 1_000_000_000;
@@ -148,6 +171,14 @@ mod tests {
             Data::Dict(vec![(Data::Text("a".into()), Data::Int(1))]),
         ]);
         assert_eq!(Reader::new(bytes).next_value(), Some(expected));
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_spelled_and_other_text_is_kept() {
+        // marshal.dumps("a\udc80é\ud83d", 2)
+        let bytes = b"u\x09\x00\x00\x00a\xed\xb2\x80\xc3\xa9\xed\xa0\xbd";
+        assert_eq!(Reader::new(bytes).next_value(), Some(Data::Text("a\\udc80é\\ud83d".into())));
+        assert_eq!(Reader::new(b"u\x03\x00\x00\x00a\xff\xed").next_value(), Some(Data::Text("a\u{fffd}\u{fffd}".into())));
     }
 
     #[test]

@@ -116,10 +116,17 @@ pub(crate) fn value(value: &Value) -> String {
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
         Value::Int(n) => integer(*n),
+        // What a program holds is shown as it is, the sign of its zero too.
+        Value::Float(x) if *x == 0.0 && x.is_sign_negative() => "\u{2212}0".to_owned(),
         Value::Float(x) => figure(*x),
-        Value::Text(text) => format!("{:?}", shorten(&clean(text), TEXT_COLUMNS)),
+        Value::Text(text) => quoted(text),
         Value::Object(object) => described(object),
     }
+}
+
+/// A text in quotes: what cannot be shown, or would move the cursor, is escaped once.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", shorten(&text.escape_debug().collect::<String>(), TEXT_COLUMNS))
 }
 
 fn described(object: &ObjectValue) -> String {
@@ -134,7 +141,7 @@ fn described(object: &ObjectValue) -> String {
     parts.extend(object.dtype.as_ref().map(|dtype| clean(dtype)));
     parts.extend(object.device.as_ref().map(|device| clean(device)));
     parts.extend(object.len.map(|len| format!("of {len}")));
-    parts.extend(object.text.as_ref().map(|text| format!("{:?}", shorten(&clean(text), TEXT_COLUMNS))));
+    parts.extend(object.text.as_deref().map(quoted));
     if let Some(items) = &object.items {
         let few: Vec<String> = items.iter().take(4).map(self::value).collect();
         parts.push(format!("[{}{}]", few.join(", "), if items.len() > few.len() || object.truncated { ", \u{2026}" } else { "" }));
@@ -215,7 +222,8 @@ mod tests {
         let cases = [
             (Value::Null, "None"),
             (Value::Bool(true), "True"),
-            (Value::Text("a\x1bb".into()), "\"a\\\\u{1b}b\""),
+            (Value::Text("a\x1b b\n\"c\\".into()), r#""a\u{1b} b\n\"c\\""#),
+            (Value::Float(-0.0), "\u{2212}0"),
             (Value::Object(Box::new(tensor)), "torch.Tensor [2, 3] float16 cuda:0"),
             (Value::Object(Box::new(list)), "list of 9 [0, 1, 2, 3, \u{2026}]"),
             (Value::redacted(), "hidden"),

@@ -15,6 +15,8 @@ _raw = object.__getattribute__
 _MISSING = object()
 _TORCH_STORES = ("_parameters", "_buffers", "_modules")
 _LOOKUP_LIMIT = 4096
+_NUMBERS = (int, float, bool, complex)
+_PLAIN = _NUMBERS + (str, bytes, tuple, frozenset, type(None))
 _SIZED = (str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
 
 
@@ -120,20 +122,33 @@ def item(container, key):
 
 
 def _entry(container, key):
-    """Finds a key by going through the entries: a lookup by hash may ask keys of a user's class whether they are equal."""
+    """Finds a key by going through the entries: a lookup by hash may ask keys of a user's class whether they are equal.
+
+    Such a key may be the one that is meant, and must not be asked: where nothing else is found the answer is not known.
+    """
     if len(container) > _LOOKUP_LIMIT:
         raise Unreadable("TooLargeToSearch")
-    kind = type(key)
+    alike = _NUMBERS if _is_one_of(type(key), _NUMBERS) else (type(key),)
+    known = True
     for candidate, value in container.items():
-        if type(candidate) is kind and candidate == key:
-            return value
-    raise Unreadable("KeyError")
+        kind = type(candidate)
+        if _is_one_of(kind, alike):
+            if candidate == key:
+                return value
+        elif known and not _is_one_of(kind, _PLAIN):
+            known = False
+    raise Unreadable("KeyError" if known else "KeyNotComparable")
+
+
+def _is_one_of(kind, kinds):
+    for one in kinds:
+        if kind is one:
+            return True
+    return False
 
 
 def length(value):
     """The length of an exact builtin."""
-    kind = type(value)
-    for known in _SIZED:
-        if kind is known:
-            return len(value)
+    if _is_one_of(type(value), _SIZED):
+        return len(value)
     raise Unreadable("LengthNotRead")

@@ -313,11 +313,17 @@ class Reading(unittest.TestCase):
             ("v.x", Property(), "PropertyNotRead"), ("v.x", Descriptor(), "PropertyNotRead"), ("v.plain", Descriptor(), "DescriptorNotRead"),
             ("v.empty", Slots(), "AttributeError"), ("v.nothing", Slots(), "AttributeError"), ("v['x']", Missing(), "ItemNotRead"),
             ("len(v)", Missing(), "LengthNotRead"), ("v + 1", Missing(), "NotANumber"), ("v == 1", Missing(), "NotAPlainValue"),
-            ("v['x']", {}, "KeyError"), ("v.x", GetAttr(), "AttributeError"),
+            ("v['x']", {}, "KeyError"), ("v.x", GetAttr(), "AttributeError"), ("v['x']", {Key("x"): 1, 2: 3}, "KeyNotComparable"),
         ]:  # fmt: skip
             with self.assertRaises((reading.Unreadable, AttributeError)) as caught:
                 self.read(text, value)
             self.assertEqual(getattr(caught.exception, "word", "AttributeError"), word, text)
+
+    def test_numbers_are_one_key_whatever_their_type(self):
+        for text, value, expected in [
+            ("v[1]", {True: 5}, 5), ("v[True]", {1: 6}, 6), ("v[1.0]", {1: 7}, 7), ("v[0]", {-0.0: 8}, 8), ("v['x']", {Key("y"): 1, "x": 9}, 9),
+        ]:  # fmt: skip
+            self.assertEqual(self.read(text, value), expected, text)
 
     def test_an_instance_that_shadows_a_plain_descriptor_is_read(self):
         owner = Descriptor()
