@@ -11,20 +11,21 @@ use crate::world::{assert_nothing_left, text, trials, world};
 
 /// Mounts a small file system in a namespace of its own, runs the experiment until it is full, shows it, makes room, and goes on.
 const SCRIPT: &str = r#"
-mount -t tmpfs -o size=3m tmpfs "$STATE" || exit 99
-"$COMMAND" run --json --state "$STATE" case.toml > ../first.out 2> ../first.err; echo $? > ../first.code
-"$COMMAND" show --json --state "$STATE" > ../show.out 2> ../show.err; echo $? > ../show.code
-cp text.txt ../text.after
-rm -f "$STATE"/filler
-mount -o remount,size=200m "$STATE" || exit 99
-"$COMMAND" run --json --state "$STATE" case.toml > ../second.out 2> ../second.err; echo $? > ../second.code
+mount -t tmpfs -o size=3m tmpfs "$SMALL" || exit 99
+if test -n "$INSIDE"; then mkdir "$SMALL"/case && cp text.txt case.toml "$SMALL"/case && cd "$SMALL"/case || exit 99; fi
+"$COMMAND" run --json --state "$SMALL"/state case.toml > "$OUT"/first.out 2> "$OUT"/first.err; echo $? > "$OUT"/first.code
+"$COMMAND" show --json --state "$SMALL"/state > "$OUT"/show.out 2> "$OUT"/show.err; echo $? > "$OUT"/show.code
+cp text.txt "$OUT"/text.after
+rm -f "$SMALL"/filler
+mount -o remount,size=200m "$SMALL" || exit 99
+"$COMMAND" run --json --state "$SMALL"/state case.toml > "$OUT"/second.out 2> "$OUT"/second.err; echo $? > "$OUT"/second.code
 "#;
 
 const TEXT: &str = "first\nmiddle\nlast\n";
 
 /// What one of the commands of the script wrote.
 fn told(world: &World, name: &str) -> (String, String, String) {
-    let read = |extension: &str| fs::read_to_string(world.path(&format!("{name}.{extension}"))).expect("the script wrote it");
+    let read = |extension: &str| fs::read_to_string(world.path(&format!("out/{name}.{extension}"))).expect("the script wrote it");
     (read("code").trim().to_owned(), read("out"), read("err"))
 }
 
@@ -32,13 +33,22 @@ fn json(output: &str) -> Value {
     serde_json::from_str(output).unwrap_or_else(|error| panic!("not one JSON object ({error}): {output}"))
 }
 
+/// What lies on the small disk.
+#[derive(PartialEq)]
+enum Small {
+    State,
+    StateAndProgram,
+}
+
 /// Runs an experiment whose program does something once its print is in.
-fn full_disk(then: &str) -> Option<World> {
+fn full_disk(small: &Small, then: &str) -> Option<World> {
     let world = world();
     let (unshare, namespace) = unshare()?;
     world.write("case/text.txt", TEXT);
-    fs::create_dir(world.path("state")).expect("a folder");
-    let script = format!("cat text.txt; if grep -q added text.txt && ! test -e ../once; then touch ../once; {then}; fi");
+    for folder in ["small", "out"] {
+        fs::create_dir(world.path(folder)).expect("a folder");
+    }
+    let script = format!("cat text.txt; if grep -q added text.txt && ! test -e $OUT/once; then touch $OUT/once; {then}; fi");
     let experiment = format!(
         r#"
 [program]
@@ -57,7 +67,9 @@ blocks = 5
     );
     world.write("case/case.toml", experiment);
     let command = world.run(&unshare).args(namespace).args(["sh", "-c", SCRIPT]).cwd(&world.path("case"));
-    command.env("STATE", world.path("state")).env("COMMAND", env!("CARGO_BIN_EXE_bystander")).run().exits(0);
+    let inside = if *small == Small::StateAndProgram { "yes" } else { "" };
+    let command = command.env("SMALL", world.path("small")).env("OUT", world.path("out")).env("INSIDE", inside);
+    command.env("COMMAND", env!("CARGO_BIN_EXE_bystander")).run().exits(0);
     Some(world)
 }
 
@@ -71,7 +83,7 @@ fn the_run_stopped_and_went_on(world: &World) {
     assert!(matches!(code.as_str(), "4" | "130"), "{code}: {stderr}");
     let shown = json(&shown);
     assert!(!trials(&shown).is_empty(), "{shown:#}");
-    assert_eq!(fs::read_to_string(world.path("text.after")).expect("a copy"), TEXT, "the edit was taken back");
+    assert_eq!(fs::read_to_string(world.path("out/text.after")).expect("a copy"), TEXT, "the edit was taken back");
     let (code, second, stderr) = told(world, "second");
     assert_eq!(code, "0", "{second}\n{stderr}");
     let second = json(&second);
@@ -83,15 +95,17 @@ fn the_run_stopped_and_went_on(world: &World) {
 
 #[test]
 fn a_program_whose_output_fills_the_disk_stops_the_run_which_goes_on_when_there_is_room() {
-    let Some(world) = full_disk("head -c 8000000 /dev/zero") else { return };
+    let Some(world) = full_disk(&Small::State, "head -c 8000000 /dev/zero") else { return };
     the_run_stopped_and_went_on(&world);
 }
 
 #[test]
 fn a_disk_that_is_full_to_the_last_byte_stops_the_run_and_the_edit_is_taken_back() {
-    let Some(world) = full_disk("cat /dev/zero > $STATE/filler 2> ../filled") else { return };
-    assert!(fs::read_to_string(world.path("filled")).expect("an error").contains("No space left"), "the disk was not full");
-    the_run_stopped_and_went_on(&world);
+    for small in [Small::State, Small::StateAndProgram] {
+        let Some(world) = full_disk(&small, "cat /dev/zero > $SMALL/filler 2> $OUT/filled") else { return };
+        assert!(fs::read_to_string(world.path("out/filled")).expect("an error").contains("No space left"), "the disk was not full");
+        the_run_stopped_and_went_on(&world);
+    }
 }
 
 /// Ways to a namespace with mounts of its own: as root, and as anybody where users may be root of a namespace.

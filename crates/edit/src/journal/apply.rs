@@ -113,14 +113,20 @@ fn put_on_disk(disk: &Disk, record: &mut Record, edit: &PreparedEdit) -> Result<
     replace(disk, record, &replacement)
 }
 
-/// Writes in the way that the file allows; a rewrite in place is on record before it begins.
+/// Writes in the way that the file and the disk allow; a rewrite in place is on record before it begins, if there is room for the record.
 pub(super) fn replace(disk: &Disk, record: &mut Record, replacement: &Replacement<'_>) -> Result<(), EditError> {
-    if !record.in_place && matches!(replacement.by_rename(&*disk.steps)?, Renamed::Done) {
+    if record.in_place {
+        return replacement.in_place(&*disk.steps);
+    }
+    let renamed = replacement.by_rename(&*disk.steps)?;
+    if matches!(renamed, Renamed::Done) {
         return Ok(());
     }
-    if !record.in_place {
-        record.in_place = true;
-        disk.save(record)?;
+    record.in_place = true;
+    match disk.save(record) {
+        // An edit is taken back from a full disk too. What a kill leaves of that is recognised without the record.
+        Err(EditError::DiskFull { .. }) if matches!(renamed, Renamed::NoRoom) => record.in_place = false,
+        saved => saved?,
     }
     replacement.in_place(&*disk.steps)
 }

@@ -94,8 +94,12 @@ fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found
     if *current == copies.before {
         return Ok(restore("already as before"));
     }
+    // On a full disk there is no room to put an undo in place on record.
+    if write::torn(current, &copies.after, &copies.before) {
+        return Ok(restore("restored from a half-written file"));
+    }
     if record.in_place {
-        if write::torn(current, &copies.before, &copies.after) || write::torn(current, &copies.after, &copies.before) {
+        if write::torn(current, &copies.before, &copies.after) {
             return Ok(restore("restored from a half-written file"));
         }
         if let Some(pending) = &record.pending {

@@ -39,6 +39,8 @@ pub(crate) enum Renamed {
     /// A new file would not be the same in owner, mode or attributes, or may not take the place of the old one.
     /// Nothing was changed.
     Impossible,
+    /// The disk has no room for a second version, but the new one is no longer than what stands there. Nothing was changed.
+    NoRoom,
 }
 
 impl Replacement<'_> {
@@ -56,6 +58,7 @@ impl Replacement<'_> {
                 return match stop {
                     Stop::Changed => Err(EditError::Changed { file: self.target.to_path_buf() }),
                     Stop::Io(error) if is_refusal(&error) => Ok(Renamed::Impossible),
+                    Stop::Io(error) if is_full(&error) && self.to.len() <= self.from.len() => Ok(Renamed::NoRoom),
                     Stop::Io(error) => Err(EditError::io("write", self.target)(error)),
                 };
             }
@@ -139,6 +142,10 @@ fn is_refusal(error: &io::Error) -> bool {
     let refusals = [Errno::PERM, Errno::ACCESS, Errno::BUSY, Errno::XDEV, Errno::NOTSUP, Errno::INVAL];
     error.kind() == io::ErrorKind::PermissionDenied
         || error.raw_os_error().is_some_and(|code| refusals.contains(&Errno::from_raw_os_error(code)))
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Tells whether bytes are what a kill leaves while `from` is overwritten with `to`.

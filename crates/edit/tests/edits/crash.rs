@@ -207,6 +207,54 @@ fn a_full_disk_at_every_step_of_an_apply_leaves_everything_as_it_was() {
     }
 }
 
+/// A disk without room for a new file, and a kill at a step.
+struct NoRoom {
+    kill: StopAt,
+}
+
+impl Steps for NoRoom {
+    fn reached(&self, step: &'static str) -> io::Result<()> {
+        self.kill.reached(step)?;
+        let new = ["a file of the journal is created", "the temporary file is created"].contains(&step);
+        if new { Err(io::Error::from(io::ErrorKind::StorageFull)) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_disk_without_room_for_a_second_version_keeps_no_edit() {
+    for kind in KINDS.into_iter().filter(|kind| !["emptied", "hard link, shorter"].contains(kind)) {
+        let mut step = 0;
+        loop {
+            step += 1;
+            let world = World::new();
+            let (file, spec) = file_of(kind, &world);
+            if !can_edit(kind, &file) {
+                break;
+            }
+            let before = state(&world, &file);
+            world.journal().apply(&prepared(&spec), "run").expect("applied");
+            let full = Arc::new(NoRoom { kill: StopAt { left: AtomicUsize::new(step), what: At::Kill } });
+            let was_killed = killed(|| {
+                let recovery = world.journal_with(full).revert_all().expect("tried");
+                let told = recovery.failed.iter().all(|error| matches!(error, EditError::DiskFull { .. }));
+                assert!(told && recovery.failed.len() == 1, "{kind}: its end cannot be put on record: {:?}", recovery.failed);
+            });
+            if !was_killed {
+                let (now, was) = (snapshot(&file), &before.0);
+                assert_eq!(&now, was, "{kind}: the file is as it was");
+            }
+            let recovery = world.journal().revert_all().expect("recovered");
+            assert!(recovery.failed.is_empty(), "{kind}, step {step}: {:?}", recovery.failed);
+            assert_eq!(state(&world, &file), before, "{kind}, step {step}");
+            world.assert_nothing_left();
+            if !was_killed {
+                assert!(step > 5, "{kind}: only {step} steps");
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_kill_while_a_linked_file_with_the_work_of_others_is_rewritten_loses_none_of_it() {
     let mut step = 0;
