@@ -22,12 +22,14 @@ use bystander_model::edit::{AppliedEdit, RevertedEdit};
 use bystander_model::patch::{EditStatus, Problem};
 
 use crate::error::{EditError, Holder};
+use crate::lost;
 use crate::registry::Registry;
 use crate::spec::PreparedEdit;
 use crate::steps::{NoSteps, Steps};
 use crate::verify;
 use disk::Disk;
 use record::Record;
+pub(crate) use undo::give_back_times;
 
 /// The journal of a state directory.
 ///
@@ -82,22 +84,22 @@ impl Journal {
         apply::apply(&self.disk, &self.registry, edit, owner)
     }
 
-    /// Undoes one edit. An edit that is undone already is answered again.
+    /// Undoes one edit. An edit that is undone already is answered again; one whose journal is lost is undone by what the registry keeps.
     ///
     /// # Errors
     /// There is no such edit, others changed the file so that the edit cannot be taken out, or the system refuses.
     pub fn revert(&self, id: &str) -> Result<RevertedEdit, EditError> {
-        let unknown = || EditError::UnknownId { id: id.to_owned() };
-        if !self.disk.exists() {
-            return Err(unknown());
+        if self.disk.exists() {
+            let _lock = self.disk.lock()?;
+            let records = self.disk.load()?;
+            if let Some(record) = records.iter().find(|record| record.id == id) {
+                return match record.reverted() {
+                    Some(done) => Ok(done),
+                    None => undo::undo(&self.disk, &self.registry, record, &records),
+                };
+            }
         }
-        let _lock = self.disk.lock()?;
-        let records = self.disk.load()?;
-        let record = records.iter().find(|record| record.id == id).ok_or_else(unknown)?;
-        match record.reverted() {
-            Some(done) => Ok(done),
-            None => undo::undo(&self.disk, &self.registry, record, &records),
-        }
+        lost::revert(&self.registry, id)
     }
 
     /// Undoes every edit, newest first, also those that a living process has made.

@@ -1,10 +1,12 @@
 //! The live edits of a user, whichever journal holds them: one small file each, in one folder.
 //!
 //! An entry is claimed before a file changes and released after its undo. It says where the journal is; what stands
-//! there decides. Edits of other users are not seen here.
+//! there decides. Where the journal is lost, the entry is enough for the undo (`lost`). Edits of other users are not seen here.
+//!
+//! `ID.json` is an entry, `ID.before` a copy of the file before, `lock` is locked by who changes something.
 
 use std::env;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,8 +20,7 @@ use crate::error::{EditError, Holder};
 use crate::journal::disk::{self, Disk};
 use crate::journal::record::{FORMAT, Record};
 use crate::journal::write;
-use crate::metadata::Metadata;
-use crate::process::ProcessId;
+use crate::locate;
 use crate::steps::{NoSteps, Steps};
 
 /// Gives the folder of the registry: `$XDG_STATE_HOME/bystander/edits`, else `~/.local/state/bystander/edits`; `None`
@@ -37,8 +38,9 @@ pub fn default_registry_dir() -> Option<PathBuf> {
 /// The folder cannot be read, or an entry is damaged or of a newer version.
 pub fn registry_status(registry_dir: &Path) -> Result<Vec<EditStatus>, EditError> {
     let mut found = Vec::new();
-    for entry in (Registry { folder: registry_dir.to_path_buf() }).entries()? {
-        if let Some(state) = entry.state()? {
+    let registry = Registry { folder: registry_dir.to_path_buf() };
+    for entry in registry.entries()? {
+        if let Some(state) = registry.state(&entry)? {
             found.push(entry.status(state));
         }
     }
@@ -46,78 +48,70 @@ pub fn registry_status(registry_dir: &Path) -> Result<Vec<EditStatus>, EditError
     Ok(found)
 }
 
-/// One live edit.
+/// Gives who holds the edits of this user that are on disk now, by file.
+///
+/// # Errors
+/// As [`registry_status`].
+pub fn registry_holders(registry_dir: &Path) -> Result<Vec<(PathBuf, Holder)>, EditError> {
+    let registry = Registry { folder: registry_dir.to_path_buf() };
+    let mut found = Vec::new();
+    for entry in registry.entries()? {
+        if registry.state(&entry)?.is_some() {
+            found.push((entry.record.real.clone(), entry.holder()));
+        }
+    }
+    Ok(found)
+}
+
+/// One live edit, with all that its undo needs where its journal is lost.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Entry {
     format: u32,
-    id: String,
-    name: String,
+    /// The state directory whose journal holds it.
     #[serde(with = "encode::path")]
-    file: PathBuf,
-    #[serde(with = "encode::path")]
-    state_dir: PathBuf,
-    owner: String,
-    process: ProcessId,
-    uid: u32,
-    made: String,
-    after_sha256: String,
-    links: u64,
-    dev: u64,
-    ino: u64,
+    pub(crate) state_dir: PathBuf,
+    /// The record as it was before the edit; the journal's is the newer one.
+    pub(crate) record: Record,
+    /// The bytes that are put in.
+    #[serde(with = "encode::bytes")]
+    inserted: Vec<u8>,
 }
 
 impl Entry {
-    /// Makes the entry of a record.
-    pub(crate) fn new(record: &Record, state_dir: &Path) -> Self {
-        Self {
-            format: FORMAT,
-            id: record.id.clone(),
-            name: record.name.clone(),
-            file: record.real.clone(),
-            state_dir: state_dir.to_path_buf(),
-            owner: record.owner.clone(),
-            process: record.process.clone(),
-            uid: record.uid,
-            made: record.made.clone(),
-            after_sha256: record.after.sha256.clone(),
-            links: record.original.links,
-            dev: record.original.dev,
-            ino: record.original.ino,
-        }
+    /// Makes the entry of a record; `after` is the file with the edit.
+    pub(crate) fn new(record: &Record, after: &[u8], state_dir: &Path) -> Self {
+        let inserted = after.get(record.inserted.clone()).unwrap_or_default().to_vec();
+        Self { format: FORMAT, state_dir: state_dir.to_path_buf(), record: record.clone(), inserted }
     }
 
-    fn is_of(&self, real: &Path, metadata: &Metadata) -> bool {
-        self.file == real || (self.links > 1 && (self.dev, self.ino) == (metadata.dev, metadata.ino))
+    /// The same edit, held by another journal.
+    pub(crate) fn moved_to(self, state_dir: &Path) -> Self {
+        Self { state_dir: state_dir.to_path_buf(), ..self }
     }
 
-    /// Where the edit stands, by its journal; `None` where it is undone or was never made.
-    fn state(&self) -> Result<Option<EditState>, EditError> {
-        let journal = Disk::open(&self.state_dir, Arc::new(NoSteps))?;
-        if let Some(record) = journal.load_one(&self.id)? {
-            return Ok(record.is_active().then_some(record.state));
-        }
-        if !self.process.is_gone() && journal.exists() {
-            return Ok(Some(EditState::Live));
-        }
-        // The journal is lost, or was never written. What stands in the file decides.
-        let current = write::look(&self.file)?;
-        Ok(current.is_some_and(|(bytes, _)| encode::sha256(&bytes) == self.after_sha256).then_some(EditState::Live))
+    /// Whether the process that made it is certainly gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.record.process.is_gone()
+    }
+
+    /// The record in its journal; `None` where that is lost, or was never written.
+    pub(crate) fn recorded(&self) -> Result<Option<Record>, EditError> {
+        Disk::open(&self.state_dir, Arc::new(NoSteps))?.load_one(&self.record.id)
+    }
+
+    /// The file with the edit, from the file before.
+    pub(crate) fn after(&self, before: &[u8]) -> Option<Vec<u8>> {
+        let (head, tail) = (before.get(..self.record.removed.start)?, before.get(self.record.removed.end..)?);
+        let after = [head, &self.inserted, tail].concat();
+        (encode::sha256(&after) == self.record.after.sha256).then_some(after)
     }
 
     fn status(self, state: EditState) -> EditStatus {
-        let Self { id, name, file, made, uid, state_dir, .. } = self;
-        EditStatus { id, name, file, state, made, expires: None, by: uid.to_string(), journal: state_dir }
+        EditStatus { state, ..self.record.status(&self.state_dir) }
     }
 
     fn holder(&self) -> Holder {
-        Holder {
-            id: self.id.clone(),
-            name: self.name.clone(),
-            owner: self.owner.clone(),
-            pid: self.process.pid,
-            gone: self.process.is_gone(),
-            state_dir: self.state_dir.clone(),
-        }
+        self.record.holder(&self.state_dir)
     }
 }
 
@@ -129,30 +123,41 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Writes an entry, unless an edit of another journal is in the file.
-    pub(crate) fn claim(&self, entry: &Entry, metadata: &Metadata, steps: &dyn Steps) -> Result<(), EditError> {
+    /// Writes an entry and a copy of the file before, unless an edit of another journal is in the file.
+    pub(crate) fn claim(&self, entry: &Entry, before: &[u8], steps: &dyn Steps) -> Result<(), EditError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&self.folder).map_err(EditError::io("create", &self.folder))?;
         let _lock = self.lock()?;
         self.remove_half_written()?;
         for other in self.entries()? {
-            if other.is_of(&entry.file, metadata) && other.state_dir != entry.state_dir {
-                if other.state()?.is_some() {
-                    return Err(EditError::Held { file: entry.file.clone(), holder: Box::new(other.holder()) });
+            // What this journal holds is its own to judge, unless it has lost it.
+            if other.record.is_of(&entry.record.real, &entry.record.original)
+                && (other.state_dir != entry.state_dir || other.recorded()?.is_none())
+            {
+                if self.state(&other)?.is_some() {
+                    return Err(EditError::Held { file: entry.record.real.clone(), holder: Box::new(other.holder()) });
                 }
-                disk::remove(&self.path(&other.id))?;
+                self.release(&other.record.id)?;
             }
         }
-        let path = self.path(&entry.id);
+        disk::write_durable(&self.copy(&entry.record.id), before, steps)?;
+        self.put(entry, steps)
+    }
+
+    /// Writes an entry.
+    pub(crate) fn put(&self, entry: &Entry, steps: &dyn Steps) -> Result<(), EditError> {
+        let path = self.path(&entry.record.id);
         disk::write_durable(&path, &disk::to_json(&path, entry)?, steps)
     }
 
     /// Takes an entry away.
     pub(crate) fn release(&self, id: &str) -> Result<(), EditError> {
-        disk::remove(&self.path(id)).map(|_| ())
+        disk::remove(&self.path(id))?;
+        disk::remove(&self.copy(id)).map(|_| ())
     }
 
-    /// Takes away the entries of a journal whose edits are not on disk, for instance those of a killed process.
+    /// Takes away the entries of a journal whose edits are not on disk, for instance those of a killed process. The journal is locked, so none
+    /// of them is just being made; one that the journal does not know was lost with an older journal.
     pub(crate) fn sweep(&self, state_dir: &Path, active: &[&Record]) -> Result<(), EditError> {
         if !self.folder.exists() {
             return Ok(());
@@ -160,32 +165,76 @@ impl Registry {
         let _lock = self.lock()?;
         self.remove_half_written()?;
         for entry in self.entries()? {
-            if entry.state_dir == state_dir && !active.iter().any(|record| record.id == entry.id) {
-                self.release(&entry.id)?;
+            let id = &entry.record.id;
+            if entry.state_dir == state_dir && !active.iter().any(|record| record.id == *id) && !self.is_on_disk(&entry)? {
+                self.release(id)?;
             }
         }
         Ok(())
     }
 
-    fn lock(&self) -> Result<disk::Lock, EditError> {
+    /// Where an edit stands, by its journal; `None` where it is undone or was never made.
+    pub(crate) fn state(&self, entry: &Entry) -> Result<Option<EditState>, EditError> {
+        if let Some(record) = entry.recorded()? {
+            return Ok(record.is_active().then_some(record.state));
+        }
+        if !entry.is_gone() && Disk::open(&entry.state_dir, Arc::new(NoSteps))?.exists() {
+            return Ok(Some(EditState::Live));
+        }
+        // The journal is lost, or was never written.
+        Ok(self.is_on_disk(entry)?.then_some(EditState::Live))
+    }
+
+    /// Whether something of an edit stands in its file, or beside it.
+    fn is_on_disk(&self, entry: &Entry) -> Result<bool, EditError> {
+        if entry.record.temporary(&entry.record.real).exists() {
+            return Ok(true);
+        }
+        let Some((current, metadata)) = write::look(&entry.record.real)? else { return Ok(false) };
+        let before = self.before(entry)?;
+        let after = entry.after(&before).unwrap_or_default();
+        let record = &entry.record;
+        if current == before {
+            return Ok(metadata.mtime == record.mtime);
+        }
+        let torn = write::torn(&current, &before, &after) || write::torn(&current, &after, &before);
+        let marked = !record.marker.is_empty() && !locate::occurrences(&current, &record.marker, 1).is_empty();
+        Ok(current == after || torn || marked)
+    }
+
+    /// The file before an edit.
+    pub(crate) fn before(&self, entry: &Entry) -> Result<Vec<u8>, EditError> {
+        let path = self.copy(&entry.record.id);
+        let bytes = fs::read(&path).map_err(EditError::io("read the registry's copy", &path))?;
+        if encode::sha256(&bytes) == entry.record.before.sha256 { Ok(bytes) } else { Err(EditError::DamagedCopy { path }) }
+    }
+
+    /// Waits until no other process changes the registry.
+    pub(crate) fn lock(&self) -> Result<disk::Lock, EditError> {
         disk::lock(&self.folder.join("lock"), FlockOperation::NonBlockingLockExclusive)
     }
 
     /// Removes what a killed process left of an entry; the lock is held.
     fn remove_half_written(&self) -> Result<(), EditError> {
         for path in disk::list(&self.folder)? {
-            if path.extension().is_some_and(|kind| kind == "tmp") {
+            let alone = path.extension().is_some_and(|kind| kind == "before") && !path.with_extension("json").exists();
+            if alone || path.extension().is_some_and(|kind| kind == "tmp") {
                 disk::remove(&path)?;
             }
         }
         Ok(())
     }
 
+    fn copy(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.before"))
+    }
+
     fn path(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.json"))
     }
 
-    fn entries(&self) -> Result<Vec<Entry>, EditError> {
+    /// Every entry.
+    pub(crate) fn entries(&self) -> Result<Vec<Entry>, EditError> {
         let mut found = Vec::new();
         for path in disk::list(&self.folder)? {
             if path.extension().is_some_and(|kind| kind == "json") {

@@ -39,8 +39,19 @@ fn child(folder: &Path, step: usize) {
     journal.revert(&applied.id).expect("reverted");
 }
 
+/// Who recovers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum By {
+    /// The next start with the same state directory.
+    Next,
+    /// Any start of the same user.
+    Any,
+    /// Any start of the same user, when the state directory is gone.
+    AnyWithoutState,
+}
+
 /// Starts a child that is killed at a step, recovers, and checks; tells whether the child was killed.
-fn kill_and_recover(step: usize, linked: bool) -> bool {
+fn kill_and_recover(step: usize, linked: bool, by: By) -> bool {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("m.py");
     fs::write(&file, SOURCE).expect("written");
@@ -56,9 +67,13 @@ fn kill_and_recover(step: usize, linked: bool) -> bool {
         .expect("started");
     let was_killed = std::os::unix::process::ExitStatusExt::signal(&status) == Some(9);
     assert!(was_killed || status.success(), "step {step}: {status}");
-    let journal = Journal::open(&folder.path().join("state"), &folder.path().join("registry")).expect("opened");
-    let recovery = journal.recover().expect("recovered");
-    assert!(recovery.failed.is_empty(), "step {step}: {:?}", recovery.failed);
+    let (state, registry) = (folder.path().join("state"), folder.path().join("registry"));
+    if by == By::AnyWithoutState && state.exists() {
+        fs::remove_dir_all(&state).expect("removed");
+    }
+    let journal = Journal::open(&state, &registry).expect("opened");
+    let recovery = if by == By::Next { journal.recover() } else { bystander_edit::recover_everywhere(&registry) }.expect("recovered");
+    assert!(recovery.failed.is_empty(), "{by:?}, step {step}: {:?}", recovery.failed);
     assert_eq!(fs::read_to_string(&file).expect("there"), SOURCE, "step {step}");
     assert_eq!(fs::metadata(&file).and_then(|file| file.modified()).expect("there"), modified, "step {step}");
     let left: Vec<_> = fs::read_dir(folder.path())
@@ -67,7 +82,11 @@ fn kill_and_recover(step: usize, linked: bool) -> bool {
         .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b".bystander"))
         .collect();
     assert!(left.is_empty(), "step {step}: {left:?}");
-    assert!(bystander_edit::registry_status(&folder.path().join("registry")).expect("read").is_empty(), "step {step}");
+    assert!(bystander_edit::registry_status(&registry).expect("read").is_empty(), "step {step}");
+    let mut left = fs::read_dir(&registry).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    // What was never claimed is taken away by the next claim.
+    let unclaimed = |name: &std::ffi::OsStr| !name.to_string_lossy().ends_with(".json");
+    assert!(left.all(|name| name == "lock" || (by != By::Next && unclaimed(&name))), "{by:?}, step {step}");
     assert!(journal.verify().expect("read").is_empty(), "step {step}");
     was_killed
 }
@@ -79,8 +98,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     for linked in [false, true] {
-        let survived = (1..500).find(|&step| !kill_and_recover(step, linked)).expect("it comes to an end");
-        assert!(survived > 40, "only {survived} steps");
+        for by in [By::Next, By::Any, By::AnyWithoutState] {
+            let survived = (1..500).find(|&step| !kill_and_recover(step, linked, by)).expect("it comes to an end");
+            assert!(survived > 40, "only {survived} steps");
+        }
     }
     ExitCode::SUCCESS
 }

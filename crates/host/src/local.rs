@@ -11,10 +11,10 @@ mod workload;
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bystander_edit::{Journal, default_registry_dir};
+use bystander_edit::{Journal, recover_everywhere, registry_status};
 use bystander_lab::cause::CauseReader;
 use bystander_lab::place::{Checkup, Emit, Place, TrialOrder};
 use bystander_lab::plan::Plan;
@@ -35,7 +35,7 @@ use crate::owner::Owner;
 use crate::proof::Baseline;
 use crate::secrets::Masker;
 
-use turns::{Turn, Wanted};
+use turns::{Turn, Wanted, folders_of};
 
 pub use check::check;
 
@@ -52,6 +52,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct LocalPlace {
     state: StateDir,
     journal: Journal,
+    /// The registry of this user's live edits.
+    registry: PathBuf,
     /// The folder of the turns at instrumented files; the same for all runs of a user.
     turns: PathBuf,
     canceller: Canceller,
@@ -71,17 +73,18 @@ impl std::fmt::Debug for LocalPlace {
 }
 
 impl LocalPlace {
-    /// Takes a state directory and its journal of edits. `canceller` is raised when the user asks to stop.
+    /// Takes a state directory, the registry of this user's live edits and the journal of edits. `canceller` is raised when the user asks to stop.
     ///
     /// # Errors
     /// When the key that masks secrets can be neither read nor made, or this process cannot be identified.
-    pub fn open(state: &StateDir, journal: Journal, canceller: Canceller, readers: Readers) -> std::io::Result<Self> {
+    pub fn open(state: &StateDir, registry: &Path, journal: Journal, canceller: Canceller, readers: Readers) -> std::io::Result<Self> {
         let masker = Masker::open(state.path())?;
         let owner = Owner::current()?;
         Ok(Self {
             state: state.clone(),
             journal,
-            turns: default_registry_dir().map_or_else(|| state.locks_dir(), |registry| registry.with_file_name("turns")),
+            turns: registry.with_file_name("turns"),
+            registry: registry.to_owned(),
             canceller,
             readers,
             masker,
@@ -110,21 +113,22 @@ impl LocalPlace {
 
     /// Takes back edits whose makers are gone.
     fn recover(&self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
-        let known = self.journal.status()?;
+        let known = [self.journal.status()?, registry_status(&self.registry)?].concat();
         let live = known.iter().filter(|edit| edit.state != EditState::Reverted).map(|edit| edit.file.as_path());
         let times = FolderTimes::of(live);
-        let recovery = self.journal.recover();
+        let (own, everywhere) = (self.journal.recover(), recover_everywhere(&self.registry));
         // What counts is that the files are as before; a folder's time is a courtesy.
         let _ = times.give_back();
-        let recovery = recovery?;
-        match recovery.failed.into_iter().next() {
+        let own = own?;
+        match own.failed.into_iter().next() {
             Some(error) => Err(error.into()),
-            None => Ok(recovery.reverted),
+            // What others have left and cannot be taken back matters where this program loads it: the check says so.
+            None => Ok([own.reverted, everywhere?.reverted].concat()),
         }
     }
 
     /// The interpreter that a program runs under, asked once.
-    fn python_of(&self, program: &std::path::Path, command: &Command) -> Option<PythonInfo> {
+    fn python_of(&self, program: &Path, command: &Command) -> Option<PythonInfo> {
         let interpreter = machine::interpreter_of(program, &command.env)?;
         if let Some((_, known)) = self.pythons.borrow().iter().find(|(path, _)| *path == interpreter) {
             return known.clone();
@@ -188,6 +192,8 @@ impl Place for LocalPlace {
         let mut findings = check::examine(plan);
         // Who asked to stop while it waited gets no complaint about the wait.
         findings.checkup.problems.extend(not_ours(&turn).filter(|_| !self.interrupted()));
+        let folders = folders_of(&plan.program.cwd, findings.python.iter().map(PathBuf::as_path));
+        check::leftovers::check(plan, &folders, &self.registry, &mut findings.checkup.problems);
         self.probes = findings.probes;
         self.baseline = findings.baseline;
         findings.checkup

@@ -43,7 +43,7 @@ fn known(journal: Option<&Journal>) -> Result<Vec<EditStatus>, Failure> {
     Ok(edits)
 }
 
-/// Undoes the named edits, wherever their journal is, or all of this state directory.
+/// Undoes the named edits, wherever their journal is or was, or all of this state directory.
 fn revert(journal: Option<&Journal>, ids: &[String], output: &mut Output) -> Result<(), Failure> {
     let own: Vec<String> = match journal {
         Some(journal) => journal.status().map_err(|error| state::of_edit(&error))?.into_iter().map(|edit| edit.id).collect(),

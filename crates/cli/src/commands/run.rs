@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
     let state = state::for_file(named, &plan.file)?;
     let _lock = RunLock::acquire_file(&state, &plan.file).map_err(|error| state::of_lock(&error))?;
     let journal = state::journal(&state)?;
-    let mut place = LocalPlace::open(&state, journal, interrupt::canceller()?, reading::readers())
+    let mut place = LocalPlace::open(&state, &state::registry()?, journal, interrupt::canceller()?, reading::readers())
         .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?;
     for undone in place.sweep().map_err(|error| unswept(&*error))? {
         output.say(&format!("{}: {}: an edit that a killed run had left ({})", undone.file.display(), undone.how, undone.name));

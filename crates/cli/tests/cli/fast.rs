@@ -17,7 +17,7 @@ print("total=%d" % lib.add(7), flush=True)
 sys.exit(3 if os.environ.get("MODE") == "bad" else 0)
 "#;
 
-const LIB: &str = "def add(rounds):
+pub(crate) const LIB: &str = "def add(rounds):
     total = sum(range(rounds))
     return total
 ";

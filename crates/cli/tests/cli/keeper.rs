@@ -107,6 +107,44 @@ raise SystemExit(3 if os.environ.get('MODE') == 'bad' else 0)
     std::fs::remove_file(&gate).expect("the gate");
 }
 
+#[test]
+fn what_is_left_is_taken_back_by_a_start_that_has_nothing_of_the_killed_run() {
+    for with_another_state in [true, false] {
+        let Some(fast) = Fast::new() else { return };
+        both_killed(&fast);
+        assert!(!fast.source_is_original(), "the moment with the print was missed");
+        let run = if with_another_state {
+            fast.run().args(["--state"]).args([fast.world.path("elsewhere")])
+        } else {
+            std::fs::remove_dir_all(fast.folder.join(".bystander")).expect("removed, as `git clean -fdx` does");
+            fast.run()
+        };
+        let ran = run.run().exits(0).says(&["lib.py: restored: an edit that a killed run had left (print)"]);
+        crate::fast::assert_answers(&ran.json());
+        assert!(fast.source_is_original());
+        assert_nothing_left(&fast.world);
+    }
+}
+
+#[test]
+fn nothing_is_launched_on_what_a_killed_run_has_left_and_that_cannot_be_taken_back() {
+    let Some(fast) = Fast::new() else { return };
+    both_killed(&fast);
+    std::fs::remove_dir_all(fast.folder.join(".bystander")).expect("removed");
+    let source = fast.folder.join("lib.py");
+    let edited = std::fs::read_to_string(&source).expect("there");
+    let print = edited.lines().find(|line| line.contains("DEBUG")).expect("the print");
+    let twice = edited.replace(print, &format!("{print}\n    x = 1\n{print}"));
+    std::fs::write(&source, &twice).expect("others work on it");
+    let ran = fast.run().run().exits(3).says(&["lib.py holds edit `print` of a run that was killed", "bystander patch revert"]);
+    assert!(ran.json()["error"].is_object(), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&source).expect("there"), twice, "nothing was written");
+    let status = fast.world.bystander(["patch", "status", "--json"]).run().exits(1).json();
+    assert_eq!(status["edits"].as_array().map(Vec::len), Some(1), "{status}");
+    std::fs::write(&source, crate::fast::LIB).expect("taken out by hand");
+    crate::fast::assert_answers(&fast.run().run().exits(0).json());
+}
+
 fn keeper_of(processes: &[Process]) -> Option<u32> {
     processes.iter().find(|process| process.command.starts_with("bystander-keeper")).map(|process| process.pid)
 }

@@ -37,7 +37,7 @@ pub(super) fn apply(disk: &Disk, registry: &Registry, edit: &PreparedEdit, owner
         return Err(TargetError::NotOwned { path: edit.real.clone(), uid: metadata.uid }.into());
     }
     let mut record = draft(edit, owner, metadata, &records)?;
-    registry.claim(&Entry::new(&record, &disk.state_dir), &record.original, &*disk.steps).or_else(|error| {
+    registry.claim(&Entry::new(&record, &edit.after, &disk.state_dir), &edit.before, &*disk.steps).or_else(|error| {
         registry.release(&record.id)?;
         Err(error)
     })?;

@@ -162,6 +162,16 @@ fn restore(disk: &Disk, record: &mut Record, found: &Found, bytes: &[u8], origin
     Ok(kept)
 }
 
+/// Puts rights and times back if the bytes are those of before.
+pub(crate) fn give_back_times(record: &Record) -> Result<(), EditError> {
+    let Some((bytes, metadata)) = write::look(&record.real)? else { return Ok(()) };
+    if sha256(&bytes) != record.before.sha256 {
+        return Ok(());
+    }
+    let rights = record.original.with_changes_of_others(&metadata);
+    put_beside(record, &rights, &record.original).map_err(EditError::io("give back the times of", &record.real))
+}
+
 /// Puts rights and times back where the bytes are right already.
 fn put_beside(record: &Record, rights: &Metadata, original: &Metadata) -> io::Result<()> {
     let file = target::open(&record.real)?;

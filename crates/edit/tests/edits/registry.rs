@@ -48,6 +48,33 @@ fn the_entry_of_a_lost_journal_counts_as_long_as_its_text_is_in_the_file() {
 }
 
 #[test]
+fn an_edit_whose_state_directory_was_removed_is_taken_back_all_the_same() {
+    for changed in [false, true] {
+        let world = World::new();
+        let file = world.write("a.py", "a\nb\n");
+        let modified = fs::metadata(&file).and_then(|file| file.modified()).expect("there");
+        let id = world.journal().apply(&prepared(&insert(&file, "a\n", "x\n")), "run").expect("applied").id;
+        fs::remove_dir_all(world.state()).expect("removed");
+        if changed {
+            fs::write(&file, "a\nx\nb\ntheirs\n").expect("others work on it");
+            assert_eq!(registry_status(&world.registry()).expect("read").len(), 1, "its text is still there");
+        }
+        // A new journal at the same place knows nothing of it, and must neither forget it nor edit on top of it.
+        let journal = world.journal();
+        let on_top = world.journal().apply(&prepared(&insert(&file, "b\n", "y\n")), "run");
+        assert!(matches!(&on_top, Err(EditError::Held { holder, .. }) if holder.id == id), "{on_top:?}");
+        assert!(journal.recover().expect("recovered").reverted.is_empty(), "its process is alive");
+        assert_eq!(registry_status(&world.registry()).expect("read").len(), 1, "it is not forgotten");
+        let done = journal.revert(&id).expect("reverted");
+        assert_eq!(done.exact, !changed, "{}", done.how);
+        assert_eq!(fs::read_to_string(&file).expect("there"), if changed { "a\nb\ntheirs\n" } else { "a\nb\n" });
+        assert!(changed || fs::metadata(&file).and_then(|file| file.modified()).expect("there") == modified);
+        world.assert_nothing_left();
+        assert!(matches!(journal.revert("0123"), Err(EditError::UnknownId { .. })));
+    }
+}
+
+#[test]
 fn of_many_that_want_one_file_at_once_one_gets_it() {
     let world = World::new();
     let file = world.write("a.py", "a\n");

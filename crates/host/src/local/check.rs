@@ -2,6 +2,7 @@
 
 mod edits;
 mod fingerprint;
+pub(super) mod leftovers;
 mod probes;
 mod program;
 
@@ -22,6 +23,8 @@ pub(super) struct Findings {
     pub(super) probes: Vec<CheckedProbe>,
     /// How the instrumented files stand.
     pub(super) baseline: Baseline,
+    /// The interpreter that the program runs under.
+    pub(super) python: Option<std::path::PathBuf>,
 }
 
 /// Looks at a plan on this machine.
@@ -38,6 +41,7 @@ pub(super) fn examine(plan: &Plan) -> Findings {
     edits::check(plan, parser.as_deref(), &mut findings);
     probes::check(plan, python.as_deref(), &mut findings);
     fingerprint::take(plan, &mut findings.checkup.fingerprint);
+    findings.python = python;
     findings
 }
 
