@@ -3,6 +3,7 @@
 mod check;
 mod instruments;
 mod outputs;
+mod seen;
 mod trial;
 mod turns;
 mod watch;

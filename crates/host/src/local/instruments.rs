@@ -10,11 +10,13 @@ use bystander_lab::plan::Plan;
 use bystander_model::cell::Cell;
 use bystander_model::edit::AppliedEdit;
 use bystander_model::event::EventBody;
-use bystander_model::hit::{Hit, Receipt};
+use bystander_model::hit::{Hit, Receipt, ReceiptState};
 use bystander_probe::{CheckedProbe, Drain, DrainError, Overlay};
+use bystander_supervise::ProcessInfo;
 
 use super::check::spec;
 use crate::folder_times::FolderTimes;
+use crate::machine;
 
 /// Edits that are on disk for a trial. They are undone by [`Edits::undo`], and by the journal's recovery if that never runs.
 #[derive(Debug, Default)]
@@ -160,4 +162,22 @@ impl Probes {
     pub(super) fn finish(self) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
         self.drain.finish()
     }
+}
+
+/// Receipts for Python processes of the tree that never loaded the overlay. Only processes that a sample saw are known: a very short one may be missing.
+pub(super) fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[String]) -> Vec<Receipt> {
+    let python = |process: &&ProcessInfo| process.exe.as_deref().is_some_and(machine::is_python);
+    let missing = processes.iter().filter(python).filter(|process| !covered.contains(&process.pid));
+    let receipt = |process: &ProcessInfo, probe: &String| Receipt {
+        pid: process.pid,
+        rank: None,
+        probe: probe.clone(),
+        state: ReceiptState::Uncovered,
+        hits: 0,
+        dropped: 0,
+        detail: Some(process.title()),
+        python: None,
+        adds_switch_point: false,
+    };
+    missing.flat_map(|process| probes.iter().map(move |probe| receipt(process, probe))).collect()
 }

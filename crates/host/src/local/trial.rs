@@ -4,12 +4,11 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use bystander_lab::cause::{self, CauseReader, TrialFacts};
+use bystander_lab::cause::{self, CauseReader};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::{EventBody, TrialEnd};
 use bystander_model::evidence::Stream;
-use bystander_model::ids::TimeNs;
 use bystander_model::provenance::Provenance;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::memory_limit::MemoryCounters;
@@ -21,8 +20,9 @@ use bystander_supervise::{listener, port};
 use indexmap::IndexMap;
 
 use super::instruments::{Edits, Probes};
+use super::seen::Seen;
 use super::turns::{Turn, Wanted, folders_of};
-use super::watch::{Seen, Watch};
+use super::watch::Watch;
 use super::{LocalPlace, outputs};
 use crate::{environment, machine, metrics, proof, secrets};
 
@@ -272,35 +272,5 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         budget: verdict.budget,
         configuration: verdict.configuration,
         peak_rss_bytes,
-    }
-}
-
-impl Seen {
-    /// A trial that was never launched: its instruments could not go in.
-    fn of_refused(plan: &Plan, order: &TrialOrder, refusals: Vec<cause::Refusal>) -> Self {
-        let mut seen = Self::empty(plan, order, Vec::new());
-        seen.facts.refusals = refusals;
-        seen
-    }
-
-    /// A trial that was never launched: the user did not want to wait for its turn.
-    fn of_interrupted(plan: &Plan, order: &TrialOrder) -> Self {
-        let mut seen = Self::empty(plan, order, Vec::new());
-        seen.facts.stopped = Some(cause::Stopped { at: TimeNs(0), why: cause::StopWhy::Interrupted });
-        seen
-    }
-
-    fn empty(plan: &Plan, order: &TrialOrder, readers: Vec<Box<dyn CauseReader>>) -> Self {
-        let facts = TrialFacts::new(order.trial, cause::Scanner::new().finish(), cause::Place::here(plan.program.cwd.clone()));
-        Self {
-            facts,
-            readers,
-            metrics: metrics::Reader::new(plan, order.trial),
-            wall_s: 0.0,
-            peak_rss_bytes: None,
-            started: None,
-            streams: None,
-            workload: None,
-        }
     }
 }

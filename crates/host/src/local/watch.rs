@@ -1,56 +1,33 @@
 //! Watching a running trial: lines, readiness, workload, limits, until nothing of it is left.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bystander_lab::cause::{self, CauseReader, Scanner, StopWhy, Stopped, TrialFacts};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
-use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
-use bystander_model::hit::{Receipt, ReceiptState};
+use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::ids::{TimeNs, TrialId};
 use bystander_model::reading::LogLine;
+use bystander_supervise::Canceller;
 use bystander_supervise::command::Command;
-use bystander_supervise::output::{Line, OutputError, OutputPaths, StreamSummary};
+use bystander_supervise::output::{Line, OutputError};
 use bystander_supervise::ready::Readiness;
 use bystander_supervise::trial::Trial;
 use bystander_supervise::trial::event::{Finished, TrialEvent};
-use bystander_supervise::{Canceller, ProcessInfo};
 
-use super::instruments::Probes;
+use super::instruments::{Probes, uncovered};
+use super::seen::Seen;
 use super::told;
 use super::workload::{Done, Running};
-use crate::{machine, metrics, secrets};
+use crate::{metrics, secrets};
 
 /// How long one wait for the program lasts before the other things are looked at.
 const TURN: Duration = Duration::from_millis(25);
 /// How long one wait for the workload lasts before the program is looked at again.
 const WORKLOAD_TURN: Duration = Duration::from_millis(10);
-
-/// What was seen of a trial.
-pub(super) struct Seen {
-    pub(super) facts: TrialFacts,
-    pub(super) readers: Vec<Box<dyn CauseReader>>,
-    pub(super) metrics: metrics::Reader,
-    pub(super) wall_s: f64,
-    pub(super) peak_rss_bytes: Option<u64>,
-    pub(super) started: Option<TimeNs>,
-    pub(super) streams: Option<[StreamSummary; 2]>,
-    pub(super) workload: Option<[(Stream, PathBuf, StreamSummary); 2]>,
-}
-
-impl Seen {
-    /// The kept output files.
-    pub(super) fn outputs(&self, paths: &OutputPaths) -> Vec<(Stream, PathBuf, StreamSummary)> {
-        let own = self
-            .streams
-            .into_iter()
-            .flat_map(|[out, err]| [(Stream::Stdout, paths.stdout.clone(), out), (Stream::Stderr, paths.stderr.clone(), err)]);
-        own.chain(self.workload.iter().flatten().cloned()).collect()
-    }
-}
 
 /// A trial that is being watched.
 pub(super) struct Watch<'a> {
@@ -142,6 +119,8 @@ impl<'a> Watch<'a> {
         deadline: Instant,
         emit: &mut Emit<'_>,
     ) -> Result<Option<StopWhy>, Box<dyn Error + Send + Sync>> {
+        // A program that never stops writing must not keep the rest waiting: hits fill their ring, and a workload its pipe.
+        let until = deadline.min(Instant::now() + TURN);
         let wait = if self.workload.is_some() { Duration::ZERO } else { TURN.min(deadline.saturating_duration_since(Instant::now())) };
         let mut waited = false;
         while let Some(event) = trial.next(if waited { Duration::ZERO } else { wait }) {
@@ -150,7 +129,7 @@ impl<'a> Watch<'a> {
                 self.ready(trial, readiness, fill, emit)?;
             }
             self.take(event);
-            if self.gone || Instant::now() >= deadline || self.canceller.is_cancelled() {
+            if self.gone || Instant::now() >= until || self.canceller.is_cancelled() {
                 break;
             }
         }
@@ -274,7 +253,7 @@ impl<'a> Watch<'a> {
         let covered = probes.pids();
         let names = probes.names();
         let (hits, mut receipts) = probes.finish()?;
-        receipts.extend(uncovered(finished, &covered, &names));
+        receipts.extend(uncovered(&finished.processes, &covered, &names));
         for mut hit in hits {
             secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
@@ -335,22 +314,4 @@ impl<'a> Watch<'a> {
             workload: self.done.map(|done| done.outputs),
         }
     }
-}
-
-/// Receipts for Python processes of the tree that never loaded the overlay. Only processes that a sample saw are known: a very short one may be missing.
-fn uncovered(finished: &Finished, covered: &[u32], probes: &[String]) -> Vec<Receipt> {
-    let python = |process: &&ProcessInfo| process.exe.as_deref().is_some_and(machine::is_python);
-    let missing = finished.processes.iter().filter(python).filter(|process| !covered.contains(&process.pid));
-    let receipt = |process: &ProcessInfo, probe: &String| Receipt {
-        pid: process.pid,
-        rank: None,
-        probe: probe.clone(),
-        state: ReceiptState::Uncovered,
-        hits: 0,
-        dropped: 0,
-        detail: Some(process.title()),
-        python: None,
-        adds_switch_point: false,
-    };
-    missing.flat_map(|process| probes.iter().map(move |probe| receipt(process, probe))).collect()
 }
