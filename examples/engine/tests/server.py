@@ -1,9 +1,11 @@
 """Starts the engine for a test, asks it over HTTP, and shows what it leaves behind."""
 
+import contextlib
 import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -18,10 +20,12 @@ SMALL = ("--json-model-override-args", '{"num_hidden_layers": 8}')
 
 
 def free_port():
-    """A port that nobody listens on."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+    """A port that nobody listens on, and that the system gives to no connection: the engine itself opens many."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as sock, contextlib.suppress(OSError):
+            sock.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for(condition, what):
