@@ -102,11 +102,6 @@ impl LocalPlace {
         &self.masker
     }
 
-    /// Blots secrets out of the output of a trial that was cut short with its run: it was never blotted, and is not in the record.
-    pub fn clean(&self, plan: &Plan, order: &TrialOrder) {
-        trial::clean(self, plan, order);
-    }
-
     /// The mark of every process of a trial: whose it is can be told from it after a crash.
     fn marker(&self, order: &TrialOrder) -> String {
         format!("{}/{}/{}", self.owner, order.run, order.trial)

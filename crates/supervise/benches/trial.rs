@@ -20,6 +20,7 @@ fn spec(directory: &Path, argv: &[&str]) -> TrialSpec {
         },
         keeper: KeeperProgram { exe: env!("CARGO_BIN_EXE_bystander-keeper").into(), args: vec![KeeperProgram::ARGUMENT.into()] },
         output: OutputPaths { stdout: directory.join("stdout"), stderr: directory.join("stderr") },
+        hidden: Vec::new(),
         ready: None,
         canceller: Canceller::new(),
     }

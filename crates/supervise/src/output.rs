@@ -1,8 +1,10 @@
-//! What the program writes, kept byte for byte in files, and read back from there line by line.
+//! What the program writes, kept byte for byte in files (but for secrets that are named: stars stand for them), and read back from there line
+//! by line.
 //!
 //! The writing side (`capture`) never waits for the reading side (`lines`): memory stays bounded whatever the program writes
 //! and however slow the reader is. What a line means is for callers.
 
+pub(crate) mod blot;
 pub(crate) mod capture;
 pub(crate) mod lines;
 pub mod times;

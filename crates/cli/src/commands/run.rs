@@ -7,7 +7,7 @@ use bystander_host::local::LocalPlace;
 use bystander_host::secrets::Masker;
 use bystander_lab::conduct;
 use bystander_lab::ledger::Ledger;
-use bystander_lab::place::{Checkup, LabError, Place as _, TrialOrder};
+use bystander_lab::place::{Checkup, LabError, Place as _};
 use bystander_lab::plan::{Plan, Refused};
 use bystander_lab::{spec, summary};
 use bystander_model::diagnostic::{Diagnostic, Severity};
@@ -122,12 +122,8 @@ fn conducted(
     }
     if let Some(ledger) = &mut ledger {
         let mut recording = Recording::of_existing(store, progress);
-        let cut_short = ledger.unfinished();
         conduct::resume(ledger, &checkup.fingerprint, &mut recording).map_err(|error| of_lab(&error))?;
         ledger.plan.unmask(plan);
-        for trial in cut_short.iter().filter_map(|id| ledger.trials.get(id)) {
-            place.clean(plan, &TrialOrder { run: run.clone(), trial: trial.id, slot: trial.slot.clone() });
-        }
         let end = conduct::conduct(ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
         return Ok((ledger.clone(), end));
     }

@@ -79,6 +79,7 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
         command: command.clone(),
         keeper: KeeperProgram::this_executable(),
         output: output.clone(),
+        hidden: secrets::bytes(&hidden),
         ready: ready(plan, &fill.pairs()),
         canceller: place.canceller.clone(),
     };
@@ -86,13 +87,13 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
     let mut seen = match Trial::start(spec) {
         Ok(trial) => {
             emit(EventBody::Launched { provenance: Box::new(provenance), pid: trial.pid() })?;
-            let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, hidden.clone());
+            let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, hidden);
             watch.follow(trial, &fill.pairs(), emit)?
         }
         Err(error) => not_started(plan, order, &error, readers)?,
     };
     for (stream, path, summary) in seen.outputs(&output) {
-        outputs::keep(&place.state, stream, &path, summary, &hidden, emit)?;
+        outputs::keep(&place.state, stream, &path, summary, emit)?;
     }
     seen.facts.memory = memory.risen().into_iter().next().map(|kill| cause::MemoryEvents {
         oom_kills: kill.after.saturating_sub(kill.before),
@@ -103,20 +104,6 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
         seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
     }
     Ok(seen)
-}
-
-/// Blots secrets out of what a trial has left that was never ended; what cannot be blotted is taken away.
-pub(super) fn clean(place: &LocalPlace, plan: &Plan, order: &TrialOrder) {
-    let folder = place.state.trial_dir(&order.run, order.trial);
-    let fill = Fill::new(plan, None, &folder);
-    let hidden = hidden(plan, &command(place, plan, order, &fill.pairs(), None), &fill.pairs());
-    let files = [Stream::Stdout, Stream::Stderr, Stream::Workload, Stream::WorkloadStderr].map(|stream| folder.join(stream.name()));
-    for file in files.iter().filter(|file| file.exists()) {
-        if secrets::blot_file(file, &hidden).is_err() {
-            // Nothing more can be done about it than this.
-            let _ = std::fs::remove_file(file);
-        }
-    }
 }
 
 /// Who holds a port after the trial is gone: not one of its own.

@@ -80,6 +80,7 @@ impl Running {
             command,
             keeper: KeeperProgram::this_executable(),
             output: paths.clone(),
+            hidden: secrets::bytes(&hidden),
             ready: None,
             canceller: canceller.clone(),
         };

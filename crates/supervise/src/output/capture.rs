@@ -16,6 +16,7 @@ use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 use super::OutputError;
+use super::blot::Blotter;
 use super::times::{COARSENESS_NS, Mark, path_of};
 
 /// The largest pipe that the kernel gives to everyone.
@@ -59,6 +60,7 @@ pub(crate) struct Capture {
     last: Option<TimeNs>,
     marked: Option<TimeNs>,
     error: Option<OutputError>,
+    blotter: Blotter,
     shared: Shared,
 }
 
@@ -79,8 +81,8 @@ fn create(path: &Path) -> io::Result<File> {
 }
 
 impl Capture {
-    /// Makes the files and the pipe, and returns the end that the program writes to.
-    pub(crate) fn create(path: &Path) -> Result<(Self, OwnedFd), OutputError> {
+    /// Makes the files and the pipe, and returns the end that the program writes to. `hidden` becomes stars.
+    pub(crate) fn create(path: &Path, hidden: &[Vec<u8>]) -> Result<(Self, OwnedFd), OutputError> {
         let failed = |file: &Path| {
             let file = file.to_owned();
             move |source: io::Error| OutputError { file, offset: 0, source }
@@ -102,6 +104,7 @@ impl Capture {
             last: None,
             marked: None,
             error: None,
+            blotter: Blotter::new(hidden),
             shared: Shared::default(),
         };
         Ok((capture, writer))
@@ -131,7 +134,12 @@ impl Capture {
                 Taken::End
             }
             Ok(count) => {
-                self.keep(&buffer[..count], now);
+                if self.blotter.is_idle() {
+                    self.write(&buffer[..count], now);
+                } else {
+                    let shown = self.blotter.pass(&buffer[..count]);
+                    self.write(&shown, now);
+                }
                 Taken::Bytes(count)
             }
             Err(Errno::AGAIN | Errno::INTR) => Taken::Nothing,
@@ -167,12 +175,16 @@ impl Capture {
     /// Gives the stream up: its end was seen, or nobody of the trial is left to write.
     pub(crate) fn end(&mut self, seen: bool) {
         if self.pipe.take().is_some() {
+            let held = self.blotter.rest();
+            if !held.is_empty() {
+                self.write(&held, self.last.unwrap_or(TimeNs(0)));
+            }
             let complete = seen && self.file.is_some();
             with(&self.shared, |progress| (progress.ended, progress.complete) = (true, complete));
         }
     }
 
-    fn keep(&mut self, bytes: &[u8], now: TimeNs) {
+    fn write(&mut self, bytes: &[u8], now: TimeNs) {
         let now = self.last.map_or(now, |last| last.max(now));
         self.last = Some(now);
         let mark = Mark { offset: self.written, time: now };

@@ -185,7 +185,7 @@ mod tests {
     fn bench() -> Bench {
         let world = tempfile::tempdir().expect("temporary directory");
         let path = world.path().join("stdout");
-        let (capture, writer): (Capture, OwnedFd) = Capture::create(&path).expect("creates");
+        let (capture, writer): (Capture, OwnedFd) = Capture::create(&path, &[]).expect("creates");
         let reader = LineReader::open(Stream::Stdout, &path, capture.shared()).expect("opens");
         Bench { world, capture, reader, writer: Some(writer.into()) }
     }

@@ -38,6 +38,8 @@ pub struct TrialSpec {
     pub keeper: KeeperProgram,
     /// Where the output goes.
     pub output: OutputPaths,
+    /// Secrets that the program knows; stars of the same length are kept in their place.
+    pub hidden: Vec<Vec<u8>>,
     /// When the program counts as ready; `None` for one that just runs to its end.
     pub ready: Option<ReadySpec>,
     /// The flag that interrupts the wait for events.
@@ -93,14 +95,14 @@ impl Trial {
     /// # Errors
     /// When the command, the files or the keeper do not allow it; nothing is left running then.
     pub fn start(spec: TrialSpec) -> Result<Self, StartError> {
-        let TrialSpec { command, keeper: program, output, ready, canceller } = spec;
+        let TrialSpec { command, keeper: program, output, hidden, ready, canceller } = spec;
         let cwd = directory(&command.cwd)?;
         let path = command.env.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let file = resolve(command.argv.first().map_or(OsStr::new(""), OsString::as_os_str), path, &cwd)?;
         let ready = ready.unwrap_or_default();
         let targets = ready.targets()?;
-        let (stdout, stdout_end) = Capture::create(&output.stdout)?;
-        let (stderr, stderr_end) = Capture::create(&output.stderr)?;
+        let (stdout, stdout_end) = Capture::create(&output.stdout, &hidden)?;
+        let (stderr, stderr_end) = Capture::create(&output.stderr, &hidden)?;
         let readers = [
             LineReader::open(STREAMS[0], &output.stdout, stdout.shared())?,
             LineReader::open(STREAMS[1], &output.stderr, stderr.shared())?,

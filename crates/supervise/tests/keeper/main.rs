@@ -27,7 +27,14 @@ fn run(directory: PathBuf, marker: String, ring: PathBuf, argv: Vec<OsString>) -
     let env: BTreeMap<OsString, OsString> = env::vars_os().collect();
     let output = OutputPaths { stdout: directory.join("stdout"), stderr: directory.join("stderr") };
     let command = Command { argv, env, cwd: directory, marker, remove_on_exit: vec![ring] };
-    let spec = TrialSpec { command, keeper: KeeperProgram::this_executable(), output, ready: None, canceller: Canceller::new() };
+    let spec = TrialSpec {
+        command,
+        keeper: KeeperProgram::this_executable(),
+        output,
+        hidden: Vec::new(),
+        ready: None,
+        canceller: Canceller::new(),
+    };
     let Ok(mut trial) = Trial::start(spec) else { return ExitCode::FAILURE };
     while trial.exit().is_none() && !trial.is_over() {
         trial.next(Duration::from_secs(1));

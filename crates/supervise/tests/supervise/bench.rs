@@ -66,6 +66,7 @@ impl World {
             },
             keeper: keeper(),
             output: OutputPaths { stdout: self.path("stdout"), stderr: self.path("stderr") },
+            hidden: Vec::new(),
             ready: None,
             canceller: Canceller::new(),
         }
