@@ -4,7 +4,7 @@ use bystander_lab::ledger::Ledger;
 use bystander_lab::plan::Expect;
 use bystander_model::event::RunEnd;
 use bystander_model::outcome::Outcome;
-use bystander_model::report::{Report, Verdict};
+use bystander_model::report::{Answer, Report, Verdict};
 
 use crate::failure::exit;
 
@@ -24,12 +24,21 @@ pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
     if declared_to_work && ledger.data(&ledger.plan.baseline).any(|trial| trial.outcome() != Some(Outcome::Completed)) {
         return exit::FAILED;
     }
-    let primary = report.answers.iter().find(|answer| answer.metric == ledger.plan.primary && !answer.about.starts_with("hypothesis:"));
-    match primary.map(|answer| answer.verdict) {
-        Some(Verdict::Insufficient | Verdict::Invalid | Verdict::Undetermined | Verdict::Open) => exit::UNDETERMINED,
-        Some(_) => exit::ANSWERED,
-        // A description compares nothing: it is answered by its table, if there is a data point in it.
-        None if report.cells.iter().any(|cell| cell.trials > 0) => exit::ANSWERED,
-        None => exit::UNDETERMINED,
-    }
+    let open = |verdict| matches!(verdict, Verdict::Insufficient | Verdict::Invalid | Verdict::Undetermined | Verdict::Open);
+    let primary = primary(ledger, report);
+    // A description compares nothing: it is answered by its table, if there is a data point in it.
+    let described = !primary.is_empty() || report.cells.iter().any(|cell| cell.trials > 0);
+    if described && !primary.iter().any(|answer| open(answer.verdict)) { exit::ANSWERED } else { exit::UNDETERMINED }
+}
+
+/// The answers on the primary metric that the question is about: of every level of every factor, or, where nothing is varied, of the instruments.
+fn primary<'a>(ledger: &Ledger, report: &'a Report) -> Vec<&'a Answer> {
+    let of = |kind: &str| -> Vec<&'a Answer> {
+        let answers = report.answers.iter().filter(|answer| answer.metric == ledger.plan.primary);
+        // Of what was left out before the first launch nothing was asked.
+        let asked = |name: &str| ledger.plan.left_out.iter().all(|(left, _)| left != name);
+        answers.filter(|answer| answer.about.split_once(':').is_some_and(|(of, name)| of == kind && asked(name))).collect()
+    };
+    let factors = of("factor");
+    if factors.is_empty() { of("instrument") } else { factors }
 }

@@ -10,6 +10,8 @@ use crate::ledger::{Ledger, TrialRecord};
 /// The bare baselines around the edits of a run, gate and clean trials among them.
 #[derive(Debug, Default)]
 pub struct Baselines<'a> {
+    /// The first trial with an edit.
+    pub first_edited: Option<TrialId>,
     /// Those before the first edit.
     pub before: Vec<&'a TrialRecord>,
     /// Those after the first edit.
@@ -28,7 +30,7 @@ impl<'a> Baselines<'a> {
         let after_first = |trial: &&TrialRecord| first.is_some_and(|first| trial.id > first);
         let (after, before): (Vec<_>, Vec<_>) = ledger.trials.values().filter(bare).partition(after_first);
         let last = after.iter().copied().find(|trial| last.is_some_and(|last| trial.id > last));
-        Self { before, after, last }
+        Self { first_edited: first, before, after, last }
     }
 
     /// A baseline that completed before the first edit and one that failed after it, where every one did so: something was carried over.
@@ -41,18 +43,26 @@ impl<'a> Baselines<'a> {
         Some((self.before.first()?.id, self.after.first()?.id))
     }
 
-    /// The baseline after the last undo, where it ended as one before the first edit did, or where none ran before that it could differ from.
+    /// Whether a trial may show what an edit before it left behind, rather than what its own cell does.
+    #[must_use]
+    pub fn may_be_carried_over(&self, trial: &TrialRecord) -> bool {
+        self.carried_over().is_some()
+            && trial.outcome() != Some(Outcome::Completed)
+            && self.first_edited.is_some_and(|first| trial.id > first)
+    }
+
+    /// The baseline after the last undo, where it ended as one before the first edit did.
     #[must_use]
     pub fn clean(&self) -> Option<TrialId> {
         let last = self.last?;
         let alike = |other: &&TrialRecord| other.outcome() == last.outcome() && other.signature() == last.signature();
-        (self.before.is_empty() || self.before.iter().any(alike)).then_some(last.id)
+        self.before.iter().any(alike).then_some(last.id)
     }
 
     /// Why "restored" is not shown by behaviour, if it is not.
     #[must_use]
     pub fn not_shown(&self) -> Option<String> {
-        if self.clean().is_some() && !self.before.is_empty() {
+        if self.clean().is_some() {
             return None;
         }
         let word = |trial: &TrialRecord| trial.outcome().map_or("", Outcome::word);

@@ -7,7 +7,7 @@ use bystander_model::event::{Purpose, RunEnd, Slot};
 use bystander_model::outcome::Outcome;
 
 use crate::contrast;
-use crate::design::order;
+use crate::design::order::schedule;
 use crate::design::sequential::Decision;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
@@ -40,7 +40,7 @@ pub fn next(ledger: &Ledger) -> Step {
         None => {}
     }
     let blocks = ledger.plan.blocks.max;
-    let order = order::schedule(ledger.plan.cells.len(), blocks as usize, ledger.seed);
+    let order = order(ledger);
     for (block, cells) in (1..).zip(&order) {
         let missing =
             (1..).zip(cells).find_map(|(position, cell)| place(ledger, Purpose::Measure, block, position, &ledger.plan.cells[*cell]));
@@ -60,6 +60,23 @@ pub fn next(ledger: &Ledger) -> Step {
     }
     let why = reason_to_stop(ledger, blocks).unwrap_or_else(|| format!("all {blocks} planned blocks were run"));
     finish(ledger, RunEnd::Finished { why })
+}
+
+/// The order of the cells in every block. Where no gate launches the baseline first, it comes before the first edited cell of the first block, which
+/// changes places with it: whether what an edit left is gone can only be told against a launch before it.
+fn order(ledger: &Ledger) -> Vec<Vec<usize>> {
+    let plan = &ledger.plan;
+    let mut order = schedule(plan.cells.len(), plan.blocks.max as usize, ledger.seed);
+    if let Some(first) = order.first_mut().filter(|_| plan.expect == Expect::Any) {
+        let baseline = first.iter().position(|cell| plan.cells[*cell] == plan.baseline);
+        let edited = first.iter().position(|cell| plan.edits_of(&plan.cells[*cell]).next().is_some());
+        if let (Some(baseline), Some(edited)) = (baseline, edited)
+            && edited < baseline
+        {
+            first.swap(edited, baseline);
+        }
+    }
+    order
 }
 
 /// The launch that is still missing at one place of the plan, the end of the run if the place cannot be filled, or nothing if it is filled.
@@ -144,7 +161,8 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
 fn all_fail_alike(ledger: &Ledger) -> Option<String> {
     let first: Vec<&TrialRecord> = ledger.trials.values().filter(|trial| trial.slot.block == 1 && trial.counts()).collect();
     let signatures: BTreeSet<&str> = first.iter().map(|trial| trial.signature()).collect();
-    let all_failed = first.iter().all(|trial| trial.outcome() == Some(Outcome::Failed));
+    // A time-out is a failure, as in every comparison of outcomes.
+    let all_failed = first.iter().all(|trial| matches!(trial.outcome(), Some(Outcome::Failed | Outcome::TimedOut)));
     let every_cell = ledger.plan.cells.iter().all(|cell| first.iter().any(|trial| trial.slot.cell == *cell));
     let alike = signatures.len() == 1 && !signatures.contains("");
     (all_failed && every_cell && alike && first.len() > 1).then(|| {

@@ -259,6 +259,24 @@ fn a_baseline_that_is_not_as_declared_stops_the_run_at_the_gate() {
 }
 
 #[test]
+fn a_question_is_answered_when_every_factor_is() {
+    let world = world();
+    let factors = [
+        "[factors.a]\none = { env = { A = \"1\" } }\ntwo = { env = { A = \"2\" } }\n",
+        "[factors.b]\none = {}\ntwo = { env = { B = \"2\" } }\n",
+    ];
+    for order in [[0, 1], [1, 0]] {
+        let file = format!(
+            "[program]\ncommand = [\"sh\", \"-c\", \"test $A = 1\"]\n{}{}[plan]\nbaseline = {{ a = \"one\", b = \"one\" }}\nblocks = {{ min = 4, max = 4 }}\n",
+            factors[order[0]], factors[order[1]]
+        );
+        let report = run(&world, &world.write("case/case.toml", file)).args(["--new"]).run().exits(2).json();
+        let verdict = |about| crate::world::verdict(&report, about, "outcome").to_owned();
+        assert_eq!((verdict("factor:a").as_str(), verdict("factor:b").as_str()), ("effect", "insufficient"));
+    }
+}
+
+#[test]
 fn a_second_ctrl_c_ends_the_grace_of_a_program_that_ignores_sigterm() {
     let world = world();
     let program = shell("trap 'touch asked' TERM; touch started; while :; do sleep 0.1; done") + "grace = \"300s\"\ntimeout = \"600s\"";

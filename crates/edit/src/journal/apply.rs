@@ -91,7 +91,7 @@ fn draft(edit: &PreparedEdit, owner: &str, original: Metadata, records: &[Record
         added_lines: edit.added_lines.clone(),
         marker: if is_new && inserted.len() <= MARKER_BYTES { inserted.to_vec() } else { Vec::new() },
         bytecode: Vec::new(),
-        bytecode_folder: bytecode::folder(&edit.real).is_some_and(|folder| folder.is_dir()),
+        bytecode_folder: cache::folder(&edit.real).map_err(EditError::io("list bytecode of", &edit.real))?,
         pending: None,
         conflict: None,
         undone: None,

@@ -7,10 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::disk::{self, Disk};
-use super::record::{Record, SavedBytecode, Version};
+use super::record::{BytecodeFolder, Record, SavedBytecode, Version};
 use crate::bytecode::{self, Origin};
+use crate::encode::{name_to_text, sha256};
 use crate::error::EditError;
-use crate::metadata::put_times;
+use crate::metadata::{Metadata, put_times};
 use crate::mtime::Stamp;
 
 /// Larger bytecode files are not kept, in bytes; the interpreter makes them again.
@@ -78,12 +79,37 @@ pub(super) fn restore(
         }
     }
     remove_folder(record)?;
+    if exact {
+        give_back_time(record).map_err(EditError::io("give back the time of the bytecode of", &record.real))?;
+    }
     Ok(stale)
+}
+
+/// The folder of a file's bytecode as it stands; `None` where there is none.
+pub(super) fn folder(real: &Path) -> io::Result<Option<BytecodeFolder>> {
+    let Some(path) = bytecode::folder(real).filter(|path| path.is_dir()) else { return Ok(None) };
+    let mut names =
+        fs::read_dir(&path)?.map(|entry| entry.map(|entry| name_to_text(&entry.file_name()))).collect::<io::Result<Vec<_>>>()?;
+    names.sort();
+    let mtime = Metadata::read(&fs::File::open(&path)?)?.mtime;
+    Ok(Some(BytecodeFolder { mtime, names: sha256(names.join("\0").as_bytes()) }))
+}
+
+/// A folder's time tells when its names changed: where they are those of before, it gets back the time that it had.
+fn give_back_time(record: &Record) -> io::Result<()> {
+    let (Some(before), Some(now), Some(path)) = (&record.bytecode_folder, folder(&record.real)?, bytecode::folder(&record.real)) else {
+        return Ok(());
+    };
+    if now.names != before.names || now.mtime == before.mtime {
+        return Ok(());
+    }
+    let folder = fs::File::open(path)?;
+    put_times(&folder, Metadata::read(&folder)?.atime, before.mtime)
 }
 
 /// Removes the bytecode folder where it came with the edit and is empty.
 fn remove_folder(record: &Record) -> Result<(), EditError> {
-    let Some(folder) = bytecode::folder(&record.real).filter(|_| !record.bytecode_folder) else { return Ok(()) };
+    let Some(folder) = bytecode::folder(&record.real).filter(|_| record.bytecode_folder.is_none()) else { return Ok(()) };
     match fs::remove_dir(&folder) {
         Ok(()) => Ok(()),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory) => {

@@ -46,6 +46,15 @@ pub(crate) struct SavedBytecode {
     pub(crate) set_aside: bool,
 }
 
+/// The folder of the bytecode as it was before the edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BytecodeFolder {
+    /// Its modification time.
+    pub(crate) mtime: FileTime,
+    /// A checksum of the names in it.
+    pub(crate) names: String,
+}
+
 /// A rewrite in place, at an undo, to bytes that are neither version.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Pending {
@@ -118,8 +127,8 @@ pub(crate) struct Record {
     pub(crate) marker: Vec<u8>,
     /// The bytecode files that were valid before.
     pub(crate) bytecode: Vec<SavedBytecode>,
-    /// Whether the bytecode folder was there before.
-    pub(crate) bytecode_folder: bool,
+    /// The bytecode folder, where it was there before.
+    pub(crate) bytecode_folder: Option<BytecodeFolder>,
     /// A rewrite in place that may be half done.
     pub(crate) pending: Option<Pending>,
     /// What stands in the way of the undo.

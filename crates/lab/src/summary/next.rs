@@ -20,12 +20,16 @@ pub(super) fn steps(ledger: &Ledger, answers: &[Answer]) -> Vec<String> {
         }
     }
     if ledger.plan.stop == Stop::Same
-        && ledger.plan.blocks.max > 1
+        && stopped_after_the_first_block(ledger)
         && answers.iter().any(|answer| answer.verdict == Verdict::BaselineBroken)
     {
         push(&mut steps, "`stop = \"all\"` in [plan] runs every block all the same".to_owned());
     }
     steps
+}
+
+fn stopped_after_the_first_block(ledger: &Ledger) -> bool {
+    ledger.plan.blocks.max > 1 && ledger.end.is_some() && ledger.trials.values().all(|trial| trial.slot.block <= 1)
 }
 
 fn push(steps: &mut Vec<String>, step: String) {

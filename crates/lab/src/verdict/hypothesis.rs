@@ -5,17 +5,18 @@ use bystander_model::report::{Answer, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, strength_of};
 use super::sentence::{launches, p_value};
+use crate::carry::Baselines;
 use crate::contrast::ALPHA;
 use crate::design::reach;
 use crate::design::sequential::Decision;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
-use crate::plan::Hypothesis;
+use crate::plan::{Hypothesis, Prediction};
 
 /// Judges one claim.
 pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
     let mut answer = Answer::new(format!("hypothesis:{}", hypothesis.claim), "outcome", Verdict::Open);
-    if refute(&mut answer, ledger, hypothesis) {
+    if refute(&mut answer, ledger, hypothesis) || carried_over(&mut answer, ledger, hypothesis) {
         return answer;
     }
     let arms: Vec<(Arm<'_>, Outcome)> = hypothesis.predicts.iter().map(|p| (Arm::of(ledger, &p.cell), p.outcome)).collect();
@@ -31,12 +32,9 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
 
 /// A trial that did what the claim says it cannot.
 fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
+    let baselines = Baselines::of(ledger);
     for prediction in &hypothesis.predicts {
-        // A time-out is a failure, as in every comparison of outcomes.
-        let as_predicted = |outcome: Option<Outcome>| {
-            outcome == Some(prediction.outcome) || (prediction.outcome == Outcome::Failed && outcome == Some(Outcome::TimedOut))
-        };
-        let counterexample = ledger.data(&prediction.cell).find(|trial| !as_predicted(trial.outcome()));
+        let counterexample = against(ledger, prediction).find(|trial| !baselines.may_be_carried_over(trial));
         if let Some(trial) = counterexample {
             let outcome = trial.outcome().map_or("", Outcome::word);
             answer.verdict = Verdict::Refuted;
@@ -52,6 +50,31 @@ fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool
         }
     }
     false
+}
+
+/// The trials that did not do what a claim predicts.
+fn against<'a>(ledger: &'a Ledger, prediction: &'a Prediction) -> impl Iterator<Item = &'a TrialRecord> {
+    // A time-out is a failure, as in every comparison of outcomes.
+    let as_predicted = |outcome: Option<Outcome>| {
+        outcome == Some(prediction.outcome) || (prediction.outcome == Outcome::Failed && outcome == Some(Outcome::TimedOut))
+    };
+    ledger.data(&prediction.cell).filter(move |trial| !as_predicted(trial.outcome()))
+}
+
+/// Every counterexample may be what an edit left behind: then none is one.
+fn carried_over(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
+    let Some((before, after)) = Baselines::of(ledger).carried_over() else { return false };
+    let Some(trial) = hypothesis.predicts.iter().find_map(|prediction| against(ledger, prediction).next()) else { return false };
+    answer.text = format!(
+        "Contaminated: trial {} speaks against it, but the bare baseline completed before the first edit (trial {before}) and never after it (from trial {after}), so that failure may be what an edit left behind.",
+        trial.id
+    );
+    answer.evidence = evidence_of(trial);
+    answer.needs = Some(Needs {
+        launches_per_cell: None,
+        missing: vec!["launches that clean up what the edited program leaves, such as built files".to_owned()],
+    });
+    true
 }
 
 /// Every prediction held so far: whether that is enough.

@@ -1,6 +1,6 @@
 //! What the data say: the patterns of outcomes, hypotheses. Metrics are in `metrics`.
 
-use bystander_lab::plan::{Hypothesis, Prediction};
+use bystander_lab::plan::{Expect, Hypothesis, Plan, Prediction};
 use bystander_model::cell::Cell;
 use bystander_model::outcome::Outcome;
 use bystander_model::report::{Strength, Verdict};
@@ -193,22 +193,32 @@ fn nothing_is_shown_by_blocks_after_the_last_look() {
 }
 
 #[test]
-fn a_failure_that_an_edit_left_behind_acquits_nobody() {
-    let plan = plan(&["a"], &["print"]);
-    let edited = std::rc::Rc::new(std::cell::Cell::new(false));
-    let left = std::rc::Rc::clone(&edited);
-    // The edited program leaves something that makes every later launch fail, the bare ones too.
-    let script = move |cell: &Cell, _: u32| {
-        left.set(left.get() || !cell.is_bare());
-        if left.get() { Ends::Fails("exit code 9") } else { Ends::Completes }
-    };
-    let mut plan = plan;
-    plan.expect = bystander_lab::plan::Expect::Completed;
-    let (ledger, _) = run(&plan, &mut Scripted::new(script));
-    let print = answer(&ledger, "instrument:print", "outcome");
-    assert_ne!(print.verdict, Verdict::NotNeeded, "{}", print.text);
-    let report = crate::scripted::summary_of(&ledger);
-    assert_eq!(report.restored.clean_trial, None);
-    assert!(report.restored.not_shown.is_some_and(|why| why.contains("before the first edit")));
-    assert!(report.notes.iter().any(|note| note.starts_with("carried over")), "{:?}", report.notes);
+fn a_failure_that_an_edit_left_behind_acquits_nobody_and_refutes_nothing() {
+    for (expect, seeds) in [(Expect::Completed, 1..2), (Expect::Any, 1..13)] {
+        for seed in seeds {
+            let mut plan = Plan { expect, seed: Some(seed), ..plan(&["a"], &["print"]) };
+            let cell = |instrument: &str| Cell { instrument: instrument.to_owned(), ..plan.baseline.clone() };
+            let predicts = |instrument: &str, outcome| Prediction { cell: cell(instrument), outcome };
+            plan.hypotheses = vec![Hypothesis {
+                claim: "the print broke it".into(),
+                predicts: vec![predicts("print", Outcome::Failed), predicts("none", Outcome::Completed)],
+            }];
+            // The edited program leaves something that makes every later launch fail, the bare ones too.
+            let left = std::rc::Rc::new(std::cell::Cell::new(false));
+            let script = move |cell: &Cell, _: u32| {
+                left.set(left.get() || !cell.is_bare());
+                if left.get() { Ends::Fails("exit code 9") } else { Ends::Completes }
+            };
+            let (ledger, _) = run(&plan, &mut Scripted::new(script));
+            let print = answer(&ledger, "instrument:print", "outcome");
+            assert_eq!(print.verdict, Verdict::Undetermined, "seed {seed}: {}", print.text);
+            let claim = answer(&ledger, "hypothesis:the print broke it", "outcome");
+            assert_eq!(claim.verdict, Verdict::Open, "seed {seed}: {}", claim.text);
+            assert!(claim.text.starts_with("Contaminated: "), "{}", claim.text);
+            let report = crate::scripted::summary_of(&ledger);
+            assert_eq!(report.restored.clean_trial, None);
+            assert!(report.restored.not_shown.is_some_and(|why| why.contains("before the first edit")));
+            assert!(report.notes.iter().any(|note| note.starts_with("carried over")), "{:?}", report.notes);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bystander_lab::conduct;
-use bystander_lab::plan::{Expect, Stop};
+use bystander_lab::plan::{Expect, Plan, Stop};
 use bystander_model::event::{Purpose, RunEnd};
 use bystander_model::outcome::Outcome;
 use indexmap::IndexMap;
@@ -23,6 +23,31 @@ fn a_first_block_of_one_failure_stops_the_run_after_a_clean_baseline() {
     let clean = restored.clean_trial.expect("a bare baseline ran after the last undo");
     let last_edit = ledger.trials.values().rev().find(|trial| !trial.edited.is_empty()).expect("edits were made").id;
     assert!(clean > last_edit);
+}
+
+#[test]
+fn a_first_block_that_hangs_alike_stops_the_run_too() {
+    let plan = plan(&["a", "b"], &["probe"]);
+    let mut place = Scripted::new(|_, _| Ends::Hangs("stalled: loading weights"));
+    let (_, end) = run(&plan, &mut place);
+    assert!(matches!(&end, RunEnd::Finished { why } if why.contains("failed in the same way")), "{end:?}");
+    assert_eq!(place.launched.len(), 4);
+}
+
+#[test]
+fn in_every_order_a_bare_baseline_comes_before_the_first_edit_and_one_after_the_last() {
+    let plan = plan(&["a", "b"], &["print", "probe"]);
+    let mut firsts = std::collections::BTreeSet::new();
+    for seed in 0..40 {
+        let mut place = Scripted::new(|_, _| Ends::Fails("RuntimeError @ f"));
+        let (ledger, _) = run(&Plan { seed: Some(seed), ..plan.clone() }, &mut place);
+        let restored = summary_of(&ledger).restored;
+        assert!(restored.clean_trial.is_some() && restored.not_shown.is_none(), "seed {seed}: {:?}", place.launched);
+        let first = |cell: &str| place.launched.iter().position(|launched| launched == cell).expect("launched");
+        assert!(first("a/none") < first("a/print").min(first("b/print")), "seed {seed}: {:?}", place.launched);
+        firsts.insert(place.launched[0].clone());
+    }
+    assert!(firsts.len() >= 4, "the rest is in random order: {firsts:?}");
 }
 
 #[test]

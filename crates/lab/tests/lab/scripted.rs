@@ -21,6 +21,7 @@ use indexmap::IndexMap;
 pub(crate) enum Ends {
     Completes,
     Fails(&'static str),
+    Hangs(&'static str),
     Blames(&'static str),
     Voids,
     /// Bystander itself fails in the trial, as when its keeper is killed.
@@ -103,6 +104,7 @@ fn end(order: &TrialOrder, ends: &Ends) -> TrialEnd {
     let (outcome, signature, blames) = match ends {
         Ends::Completes | Ends::Measures(_) => (Outcome::Completed, None, None),
         Ends::Fails(signature) => (Outcome::Failed, Some(*signature), None),
+        Ends::Hangs(signature) => (Outcome::TimedOut, Some(*signature), None),
         Ends::Blames(instrument) => (Outcome::Failed, Some("NameError @ f"), Some((*instrument).to_owned())),
         Ends::Voids => (Outcome::Void, Some("port_in_use"), None),
         Ends::Loses | Ends::Breaks => (Outcome::Undetermined, Some("harness"), None),
