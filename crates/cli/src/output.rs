@@ -82,7 +82,12 @@ impl Output {
     pub(crate) fn report(&mut self, report: &Report, why: bool, state: &Path) {
         if self.json {
             self.answered = true;
-            self.data(&bystander_report::json(report));
+            let mut report = report.clone();
+            if !why {
+                // Environments and packages of every launch are more than the rest together.
+                report.trials.iter_mut().for_each(|trial| trial.provenance = None);
+            }
+            self.data(&bystander_report::json(&report));
             self.data(b"\n");
             return;
         }

@@ -128,6 +128,8 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
         metrics: end.map(|end| end.metrics.clone()).unwrap_or_default(),
         receipts: trial.receipts.clone(),
         output: trial.outputs.iter().map(|(stream, path)| (stream.name().to_owned(), path.clone())).collect(),
+        configuration: end.and_then(|end| end.configuration.clone()),
+        provenance: trial.provenance.clone(),
     }
 }
 

@@ -64,10 +64,10 @@ pub struct Receipt {
     pub probe: String,
     /// What became of it.
     pub state: ReceiptState,
-    /// Hits recorded, exact also where records were dropped.
-    pub hits: u64,
-    /// Hits that found the ring full or the limit reached.
-    pub dropped: u64,
+    /// Hits recorded, exact also where records were dropped; `None` of a process that the probe did not cover: it may have passed the place.
+    pub hits: Option<u64>,
+    /// Hits that found the ring full or the limit reached; `None` as above.
+    pub dropped: Option<u64>,
     /// The statement and side chosen, or the reason of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,

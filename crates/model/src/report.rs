@@ -11,6 +11,7 @@ use crate::evidence::Evidence;
 use crate::hit::{Hit, Receipt};
 use crate::ids::TrialId;
 use crate::outcome::{Cause, Outcome};
+use crate::provenance::Provenance;
 
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -313,6 +314,12 @@ pub struct TrialReport {
     pub receipts: Vec<Receipt>,
     /// The files that hold the captured output, by stream.
     pub output: IndexMap<String, PathBuf>,
+    /// The configuration that the program printed, with its place; `None` where no reader knows such a line.
+    #[serde(default)]
+    pub configuration: Option<Evidence>,
+    /// With what it was launched; left out of JSON unless `--why` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }
 
 /// The proof that every file is as before.

@@ -130,8 +130,8 @@ fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> io::Result<
         rank: process.rank(),
         probe: probe.name.clone(),
         state,
-        hits,
-        dropped: hits - account.received.min(hits),
+        hits: Some(hits),
+        dropped: Some(hits - account.received.min(hits)),
         detail: said.map(|text| if probe.unsafe_capture { format!("unsafe captures, {text}") } else { text }),
         python: process.python.clone(),
         adds_switch_point: state != ReceiptState::Refused && state != ReceiptState::NotImported,
@@ -147,7 +147,8 @@ fn merge(known: &mut Receipt, other: &Receipt) {
         ReceiptState::Refused => 2,
         _ => 1,
     };
-    let (hits, dropped) = (known.hits + other.hits, known.dropped + other.dropped);
+    let sum = |one: Option<u64>, two: Option<u64>| Some(one? + two?);
+    let (hits, dropped) = (sum(known.hits, other.hits), sum(known.dropped, other.dropped));
     if weight(other.state) > weight(known.state) {
         *known = other.clone();
     }

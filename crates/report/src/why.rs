@@ -1,5 +1,6 @@
 //! The report in full: every answer with its figures, every trial with its evidence, all receipts, all captures. Nothing is cut.
 
+mod launch;
 mod trial;
 
 use bystander_model::report::{Answer, Capture, Report};
@@ -30,6 +31,7 @@ pub fn why(report: &Report, style: &Style) -> String {
         budget::write_long(&mut page, finding, report.cells.len());
     }
     captures(&mut page, &report.captures);
+    launch::write(&mut page, &report.trials);
     for one in &report.trials {
         trial::write(&mut page, one);
     }

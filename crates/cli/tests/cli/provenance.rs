@@ -5,9 +5,11 @@ use std::path::Path;
 use bystander_lab::ledger::{Ledger, TrialRecord};
 use bystander_model::outcome::Outcome;
 use bystander_store::{StateDir, Store};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::fast::Fast;
+use crate::world::{run, text, trials};
 
 /// The newest run of a state directory.
 fn ledger(state: &Path) -> Ledger {
@@ -43,9 +45,36 @@ fn every_launch_is_recorded_with_the_files_as_loaded_and_an_environment_without_
         assert!(!provenance.kernel.is_empty());
         assert_eq!(trial.edited.len(), trial.undone.len(), "trial {}", trial.id);
     }
+    let shown = |args: &[&str]| fast.world.bystander(["show"]).args(args).cwd(&fast.folder).run().exits(0);
+    assert!(shown(&["--json"]).json()["trials"][0]["provenance"].is_null(), "what nobody asked for is left out");
+    let launch = shown(&["--json", "--why"]).json()["trials"][0]["provenance"].clone();
+    let packages = |launch: &serde_json::Value| {
+        launch["python"]["packages"].as_object().map(|packages| packages.values().all(|version| version.is_string()))
+    };
+    assert!(packages(&launch) == Some(true) && launch["env"]["PLAIN"] == "plain" && launch["gpus"].is_array(), "{launch}");
+    let why = shown(&["--why"]).stdout;
+    assert!(why.contains("Launched (trial 1;") && why.contains("  command: python3 app.py") && why.contains("  kernel: "), "{why}");
     assert!(masked.len() == 1 && masked.iter().all(|mask| mask.starts_with("<hidden:")), "{masked:?}");
     assert!(trials_of(&ledger, "good").all(|trial| trial.outcome() == Some(Outcome::Completed)));
     assert!(trials_of(&ledger, "bad").all(|trial| trial.outcome() == Some(Outcome::Failed)));
+}
+
+#[test]
+fn a_python_process_that_the_overlay_does_not_reach_says_so_and_claims_no_number_of_hits() {
+    let Some(fast) = Fast::new() else { return };
+    // The child runs isolated until it was seen among the processes of the trial, which is looked at all the time.
+    let app =
+        "import subprocess, sys, lib\nlib.add(3)\nsubprocess.run([sys.executable, '-I', '-c', 'import time; time.sleep(3)'], check=True)\n";
+    fast.world.write("fast/app.py", app);
+    let plan = std::fs::read_to_string(&fast.file).expect("the experiment").replace("blocks = 4", "blocks = 1");
+    let report = run(&fast.world, &fast.world.write("fast/one.toml", plan)).run().json();
+    let probed = trials(&report).iter().find(|trial| trial["instrument"] == "print+probe").expect("a trial with the probe");
+    let receipts = probed["receipts"].as_array().expect("receipts");
+    let of =
+        |state: &str| receipts.iter().find(|receipt| receipt["state"] == state).unwrap_or_else(|| panic!("none is {state}: {receipts:?}"));
+    assert_eq!((&of("armed")["hits"], &of("armed")["dropped"]), (&Value::from(1), &Value::from(0)));
+    assert_eq!((&of("uncovered")["hits"], &of("uncovered")["dropped"]), (&Value::Null, &Value::Null));
+    assert!(text(&of("uncovered")["detail"]).contains("-I"), "{receipts:?}");
 }
 
 fn trials_of<'a>(ledger: &'a Ledger, mode: &'a str) -> impl Iterator<Item = &'a TrialRecord> {

@@ -23,6 +23,7 @@ fn the_story_is_answered_in_one_run() {
     the_budget_is_solved(&report);
     the_probe_saw_every_rank(&report);
     the_file_is_as_before(&report);
+    the_printed_configuration_is_recorded(&report);
     assert_bytecode_is_of_its_source(&world, &engine);
     assert_nothing_left(&world);
 }
@@ -40,6 +41,16 @@ fn the_baseline_is_broken_and_nobody_is_blamed(report: &Value) {
     assert_eq!(verdict(report, "hypothesis:the custom all-reduce takes the memory", "outcome"), "refuted");
     for answer in report["answers"].as_array().expect("answers") {
         assert!(answer["evidence"].as_array().is_some_and(|evidence| !evidence.is_empty()), "without evidence: {answer}");
+    }
+}
+
+fn the_printed_configuration_is_recorded(report: &Value) {
+    for trial in trials(report) {
+        let configuration = text(&trial["configuration"]["text"]);
+        let custom = trial["levels"]["allreduce"] == "custom";
+        let expected = format!("disable_custom_all_reduce={}", if custom { "False" } else { "True" });
+        assert!(configuration.contains("mem_fraction_static=0.55") && configuration.contains(&expected), "{configuration}");
+        assert!(text(&trial["configuration"]["where"]).starts_with("stderr:"), "{trial}");
     }
 }
 

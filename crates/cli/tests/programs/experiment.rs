@@ -92,7 +92,9 @@ impl Found {
         let receipts = self.trial("probe")["receipts"].as_array().expect("receipts").iter();
         let number = |receipt: &Value, key: &str| receipt[key].as_u64().expect("a number");
         receipts
-            .map(|receipt| (number(receipt, "pid"), receipt["state"].as_str().expect("a word").to_owned(), number(receipt, "hits")))
+            .map(|receipt| {
+                (number(receipt, "pid"), receipt["state"].as_str().expect("a word").to_owned(), receipt["hits"].as_u64().unwrap_or(0))
+            })
             .collect()
     }
 

@@ -29,7 +29,7 @@ pub(super) fn newest(ledger: &Ledger) -> Vec<Capture> {
 
 /// How often a probe fired in the process of a hit, records or not, by its receipt.
 fn fired(trial: &TrialRecord, hit: &Hit) -> Option<u64> {
-    trial.receipts.iter().find(|receipt| receipt.probe == hit.probe && receipt.pid == hit.pid).map(|receipt| receipt.hits)
+    trial.receipts.iter().find(|receipt| receipt.probe == hit.probe && receipt.pid == hit.pid)?.hits
 }
 
 /// One sentence for every probe that never fired though its trials ended: what became of it in their processes.
@@ -45,7 +45,8 @@ pub(crate) fn silence(ledger: &Ledger, probe: &str) -> Option<String> {
         .filter(|trial| trial.counts() && ledger.plan.instruments_of(&trial.slot.cell).iter().any(|name| name == probe))
         .collect();
     let fired = with.iter().any(|trial| {
-        trial.hits.values().any(|(hit, _)| hit.probe == probe) || trial.receipts.iter().any(|r| r.probe == probe && r.hits > 0)
+        trial.hits.values().any(|(hit, _)| hit.probe == probe)
+            || trial.receipts.iter().any(|r| r.probe == probe && r.hits.is_some_and(|hits| hits > 0))
     });
     if with.is_empty() || fired {
         return None;

@@ -57,7 +57,7 @@ fn a_story_like_probe_fires_with_its_values_and_a_receipt() {
         assert_eq!((hit.seq, hit.line, hit.function.as_str()), (0, 12, "Runner.profile"));
         assert_eq!((run.hits.len(), run.receipts.len()), (1, 1));
         let receipt = &run.receipts[0];
-        assert_eq!((receipt.state, receipt.hits, receipt.dropped), (ReceiptState::Armed, 1, 0));
+        assert_eq!((receipt.state, receipt.hits, receipt.dropped), (ReceiptState::Armed, Some(1), Some(0)));
         assert!(receipt.adds_switch_point && receipt.python.as_deref().is_some_and(|version| version.starts_with("3.")));
     });
 }

@@ -63,8 +63,9 @@ fn said(receipt: &Receipt) -> String {
         ReceiptState::Paused => "paused over its budget",
         ReceiptState::Expired => "expired",
     };
-    let hits = count(usize::try_from(receipt.hits).unwrap_or(usize::MAX), "hit", "hits");
-    let dropped = if receipt.dropped == 0 { String::new() } else { format!(", {} dropped", receipt.dropped) };
+    let hits =
+        receipt.hits.map_or_else(|| "hits not known".to_owned(), |hits| count(usize::try_from(hits).unwrap_or(usize::MAX), "hit", "hits"));
+    let dropped = receipt.dropped.filter(|dropped| *dropped > 0).map_or_else(String::new, |dropped| format!(", {dropped} dropped"));
     let detail = receipt.detail.as_ref().map_or_else(String::new, |detail| format!("; {}", clean(detail)));
     let python = receipt.python.as_ref().map_or_else(String::new, |version| format!("; Python {}", clean(version)));
     let switch = if receipt.adds_switch_point { "; adds a point where threads may switch" } else { "" };

@@ -65,6 +65,8 @@ pub(crate) fn trial(id: u32, block: u32, level: &str, instrument: &str) -> Trial
         metrics: IndexMap::new(),
         receipts: Vec::new(),
         output: output.into_iter().collect(),
+        configuration: None,
+        provenance: None,
     }
 }
 

@@ -330,6 +330,17 @@ fn the_long_form_of_the_story() {
       kv-budget nccl/kv-budget trial 3 rank 1 pid 813, hit 1 of 1 at engine/sizing.py:42 in profile_max_num_token:
         available_gpu_memory = 21.697, total_gpu_memory = 93.999, self.mem_fraction_static = 0.55, rest_memory = −20.6025
 
+    Launched (trial 1; show --diff A B has what two launches differ in)
+      command: python3 -m engine --port 30001
+      in: /srv/engine
+      git: 9f3c2a with changes
+      as loaded: /srv/engine/sizing.py sha256 77aa
+      Python: 3.11.7 /usr/bin/python3, 1 package
+      kernel: 6.1.0
+      GPUs: no NVIDIA driver
+      environment: 1 variable (show --json --why has them and the packages)
+      printed configuration: trial 1 stderr:2: server_args=ServerArgs(mem_fraction_static=0.55)
+
     Trial 1 (block 1): custom/print failed in 1.4 s
       memory.fraction_below_weights: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current
         value: self.server_args.mem_fraction_static=0.55

@@ -7,8 +7,10 @@ use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::hit::{Hit, Receipt, ReceiptState};
 use bystander_model::ids::TrialId;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
+use bystander_model::provenance::{Git, Provenance, PythonInfo};
 use bystander_model::report::{Answer, BudgetFinding, Capture, CauseCount, Needs, Report, RestoredFile, Strength, TrialReport, Verdict};
 use bystander_model::value::Value;
+use indexmap::IndexMap;
 
 use crate::fixture::{cell, empty, log, trial};
 
@@ -71,6 +73,21 @@ fn failed_trial(id: u32, block: u32, (level, instrument): (&str, &str)) -> Trial
     trial.evidence =
         vec![Evidence { trial: Some(TrialId(id)), kind: EvidenceKind::Exit, place: "exit".into(), text: "exit status 1".into() }];
     trial.wall_s = Some(1.4);
+    trial.configuration = Some(log(id, 2, "server_args=ServerArgs(mem_fraction_static=0.55)"));
+    trial.provenance = Some(Provenance {
+        command: ["python3", "-m", "engine", "--port", "30001"].map(String::from).to_vec(),
+        cwd: "/srv/engine".into(),
+        env: IndexMap::from([("PYTHONUNBUFFERED".to_owned(), "1".to_owned())]),
+        git: Some(Git { commit: "9f3c2a".into(), dirty: true }),
+        files: IndexMap::from([("/srv/engine/sizing.py".into(), "77aa".into())]),
+        python: Some(PythonInfo {
+            executable: "/usr/bin/python3".into(),
+            version: "3.11.7".into(),
+            packages: IndexMap::from([("torch".to_owned(), "2.9.0".to_owned())]),
+        }),
+        kernel: "6.1.0".into(),
+        ..Provenance::default()
+    });
     if instrument == "kv-budget" {
         trial.receipts = (0..8).map(receipt).collect();
     }
@@ -83,8 +100,8 @@ fn receipt(rank: u32) -> Receipt {
         rank: Some(rank),
         probe: "kv-budget".into(),
         state: ReceiptState::Armed,
-        hits: 1,
-        dropped: 0,
+        hits: Some(1),
+        dropped: Some(0),
         detail: Some("after line 42".into()),
         python: Some("3.11.7".into()),
         adds_switch_point: false,
