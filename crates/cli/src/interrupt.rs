@@ -1,18 +1,18 @@
 //! Ctrl-C and its relatives: children end, edits are undone and the record is kept before the command leaves.
 
 use bystander_supervise::Canceller;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a request to stop. A second one only ends the grace that the program
+/// Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into a request to stop. A second one only ends the grace that the program
 /// was given: leaving early would leave things behind.
 pub(crate) fn canceller() -> Result<Canceller, Failure> {
     let canceller = Canceller::new();
     let raised = canceller.clone();
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| Failure::environment("failed to take over Ctrl-C").because(&error))?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+        .map_err(|error| Failure::environment("failed to take over Ctrl-C").because(&error))?;
     std::thread::spawn(move || signals.forever().for_each(|_signal| raised.cancel()));
     Ok(canceller)
 }

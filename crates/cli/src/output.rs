@@ -28,6 +28,8 @@ pub(crate) use progress::Progress;
 
 /// Lines are no wider than this where there is no terminal to ask.
 const WIDTH: usize = 120;
+/// A terminal that says to be narrower than this is not believed.
+const NARROWEST: usize = 20;
 
 /// Where answers and talk go.
 pub(crate) struct Output {
@@ -42,10 +44,12 @@ impl Output {
         Self { json, answered: false, lost: None }
     }
 
-    fn style(&self, to: &impl io::IsTerminal) -> Style {
+    fn style(&self, to: &(impl io::IsTerminal + std::os::fd::AsFd)) -> Style {
         let colour = to.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let width =
-            std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns >= 20).unwrap_or(WIDTH);
+        // What the user says comes before what the terminal says; where there is none, a width that a page can hold.
+        let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let seen = || rustix::termios::tcgetwinsize(to).ok().filter(|_| to.is_terminal()).map(|size| usize::from(size.ws_col));
+        let width = said.or_else(seen).filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH);
         Style { width, colour, ..Style::default() }
     }
 
@@ -92,9 +96,11 @@ impl Output {
             return;
         }
         let style = self.style(&io::stdout());
-        let text = if why { bystander_report::why(report, &style) } else { bystander_report::text(report, &style) };
+        let option = state_option(state);
+        let text = if why { bystander_report::why(report, &style) } else { bystander_report::text_with(report, &style, &option) };
         self.data(text.as_bytes());
-        self.say(&format!("record: {} (bystander show {}{})", state.display(), report.run, if why { "" } else { " --why" }));
+        let why = if why { "" } else { " --why" };
+        self.say(&format!("record: {} (bystander show {}{why}{option})", state.display(), report.run));
     }
 
     /// Prints what `patch` found.
@@ -199,4 +205,17 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // Nobody is left to tell where the terminal went away.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS }
+}
+
+/// What `show` must be given to find a state directory from here; nothing where it looks there by itself.
+fn state_option(state: &Path) -> String {
+    let found = bystander_store::StateDir::find(Path::new("."));
+    if found.is_ok_and(|found| found.is_some_and(|found| found.path() == state)) {
+        return String::new();
+    }
+    let here = std::env::current_dir().ok();
+    let near = here.as_deref().and_then(|here| state.strip_prefix(here).ok()).unwrap_or(state);
+    let text = near.display().to_string();
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
+    if plain { format!(" --state {text}") } else { format!(" --state '{}'", text.replace('\'', "'\\''")) }
 }

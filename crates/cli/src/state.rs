@@ -34,6 +34,9 @@ pub(crate) fn open(state: &StateDir) -> Result<Store, Failure> {
 pub(crate) fn of_state(error: &StateError) -> Failure {
     let failure = Failure::environment("failed to use the state directory").because(error);
     match error {
+        StateError::Missing { .. } => Failure::user("failed to use the state directory")
+            .because(error)
+            .hint("runs keep their state in `.bystander` beside the experiment file"),
         StateError::Unwritable { .. } => failure.hint("name a directory that can be written to with --state DIR"),
         _ => failure,
     }

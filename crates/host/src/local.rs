@@ -34,7 +34,7 @@ use crate::folder_times::FolderTimes;
 use crate::machine;
 use crate::owner::Owner;
 use crate::proof::Baseline;
-use crate::secrets::Masker;
+use crate::secrets::{self, Masker};
 
 use turns::{Turn, Wanted, folders_of};
 
@@ -152,7 +152,7 @@ impl LocalPlace {
 /// Who holds a port, as far as it may be known.
 fn told(holder: &Holder) -> String {
     match (holder.pid, &holder.command) {
-        (Some(pid), Some(command)) => format!("process {pid} ({command})"),
+        (Some(pid), Some(command)) => format!("process {pid} ({})", secrets::masked_title(command)),
         (Some(pid), None) => format!("process {pid}"),
         (None, _) => format!("a process of user {}", holder.uid),
     }
@@ -198,7 +198,12 @@ impl Place for LocalPlace {
     fn sweep(&mut self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
         let swept = sweep::sweep(|marker| marker.split('/').next().is_some_and(owner_is_gone));
         if let Some(process) = swept.left.first() {
-            return Err(format!("process {} of a killed run ({}) could not be ended", process.pid, process.title()).into());
+            return Err(format!(
+                "process {} of a killed run ({}) could not be ended",
+                process.pid,
+                secrets::masked_title(&process.title())
+            )
+            .into());
         }
         for entry in fs::read_dir(RINGS)?.filter_map(Result::ok) {
             let name = entry.file_name().to_string_lossy().into_owned();

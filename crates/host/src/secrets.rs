@@ -96,6 +96,24 @@ impl Masker {
     }
 }
 
+/// A command line as a process shows it, with stars for the values of options whose names look secret. The words of another program are not known
+/// apart, so a value with a space in it is hidden up to the space.
+#[must_use]
+pub fn masked_title(title: &str) -> String {
+    let mut hide_next = false;
+    let word = |word: &str| {
+        if std::mem::take(&mut hide_next) {
+            return "***".to_owned();
+        }
+        if let Some((name, _)) = word.split_once('=') {
+            return if looks_secret(name) { format!("{name}=***") } else { word.to_owned() };
+        }
+        hide_next = word.starts_with('-') && looks_secret(word);
+        word.to_owned()
+    };
+    title.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 fn random() -> io::Result<[u8; KEY_BYTES]> {
     let mut bytes = [0_u8; KEY_BYTES];
     io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut bytes)?;
@@ -210,6 +228,12 @@ mod tests {
         std::fs::write(dir.path().join("mask.key"), "").expect("written");
         let error = Masker::open(dir.path()).expect_err("a key that everybody knows is none");
         assert!(error.to_string().contains("cut short"), "{error}");
+    }
+
+    #[test]
+    fn the_command_line_of_another_process_hides_its_secrets() {
+        let title = "python3 srv.py --api-key LEAK-1 --port 80 --password=LEAK-2 TOKEN=LEAK-3 --token";
+        assert_eq!(super::masked_title(title), "python3 srv.py --api-key *** --port 80 --password=*** TOKEN=*** --token");
     }
 
     fn dir_that_is_there() -> String {

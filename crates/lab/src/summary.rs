@@ -137,7 +137,13 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
 fn carried(ledger: &Ledger) -> Vec<String> {
     let carried = Baselines::of(ledger).carried_over();
     let said = carried.map(|(before, after)| {
-        format!("carried over: the bare baseline completed before the first edit (trial {before}) and never after it (from trial {after}); the file is as before, so something else that the edited program left (a built file, a cache) makes it fail")
+        let exact = ledger.restored.as_ref().is_some_and(|proofs| proofs.iter().all(place::is_exact));
+        let left = if exact {
+            "every file is as before, so something else that the edited program left (a built file, a cache) makes it fail"
+        } else {
+            "that may be what stands in the files that are not as before, or something else that the edited program left"
+        };
+        format!("carried over: the bare baseline completed before the first edit (trial {before}) and never after it (from trial {after}); {left}")
     });
     said.into_iter().collect()
 }

@@ -21,6 +21,6 @@ pub use diagnostic::diagnostics;
 pub use event::{Names, event_line};
 pub use json::json;
 pub use patch::patch_text;
-pub use screen::text;
+pub use screen::{text, text_with};
 pub use style::Style;
 pub use why::why;

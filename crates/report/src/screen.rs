@@ -15,9 +15,15 @@ use bystander_model::report::Report;
 use crate::page::Page;
 use crate::style::Style;
 
-/// Renders a report as text for one screen.
+/// Renders a report as text for one screen, for somebody whose commands find its state directory by themselves.
 #[must_use]
 pub fn text(report: &Report, style: &Style) -> String {
+    text_with(report, style, "")
+}
+
+/// Renders a report as text for one screen; `option` is what a command must be given to find its state directory, such as ` --state DIR`.
+#[must_use]
+pub fn text_with(report: &Report, style: &Style, option: &str) -> String {
     let mut page = Page::new(style);
     headline::write(&mut page, report);
     answers::write(&mut page, report);
@@ -26,6 +32,6 @@ pub fn text(report: &Report, style: &Style) -> String {
     captures::write(&mut page, &report.captures);
     budget::write(&mut page, report);
     restored::write(&mut page, &report.restored);
-    closing::write(&mut page, report);
+    closing::write(&mut page, report, option);
     page.finish()
 }

@@ -20,7 +20,7 @@ fn ctrl_c_at_random_moments_leaves_nothing_and_the_run_goes_on() {
         let (moment, started) = (dice.time_below(whole / 2), Instant::now());
         let mut running = fast.run().start();
         until("the moment", LIMIT, || started.elapsed() >= moment || running.has_ended());
-        let signal = [Signal::INT, Signal::TERM, Signal::HUP][interrupted % 3];
+        let signal = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT][interrupted % 4];
         running.signal(signal);
         let ran = running.wait();
         assert_nothing_left(&fast.world);

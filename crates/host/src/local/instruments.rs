@@ -4,19 +4,20 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use bystander_edit::{EditError, Journal, prepare_stack};
-use bystander_lab::cause::Refusal;
+use bystander_lab::cause::{Contamination, Refusal};
 use bystander_lab::place::Emit;
 use bystander_lab::plan::Plan;
 use bystander_model::cell::Cell;
 use bystander_model::edit::AppliedEdit;
 use bystander_model::event::EventBody;
+use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::hit::{Hit, Receipt, ReceiptState};
 use bystander_probe::{CheckedProbe, Drain, DrainError, Overlay};
 use bystander_supervise::ProcessInfo;
 
 use super::check::spec;
 use crate::folder_times::FolderTimes;
-use crate::machine;
+use crate::{machine, proof};
 
 /// Edits that are on disk for a trial. They are undone by [`Edits::undo`], and by the journal's recovery if that never runs.
 #[derive(Debug, Default)]
@@ -67,6 +68,26 @@ impl Edits {
             }
         }
         Ok(edits)
+    }
+
+    /// What became of the edits while the trial ran: one that was taken out or changed meanwhile was not what the trial ran with.
+    pub(super) fn changed_meanwhile(&self) -> Option<Contamination> {
+        // Edits of one file lie on top of each other: what stands there is the last one's.
+        let last = self.applied.iter().enumerate().filter(|(at, edit)| self.applied[at + 1..].iter().all(|above| above.file != edit.file));
+        last.map(|(_, edit)| edit).find_map(|edit| {
+            let what = match proof::sha256(&edit.file) {
+                Ok(now) if now == edit.after_sha256 => return None,
+                Ok(_) => "was not as the edit had made it",
+                Err(_) => "could not be read",
+            };
+            let file = edit.file.display();
+            let text = format!(
+                "{file} {what} when the trial ended (edit `{}`): others took the edit out or changed the file meanwhile",
+                edit.name
+            );
+            let evidence = Evidence { trial: None, kind: EvidenceKind::Sample, place: file.to_string(), text: text.clone() };
+            Some(Contamination { class: "instrument.changed".to_owned(), text, evidence: vec![evidence] })
+        })
     }
 
     /// Undoes them, the last one first; every one is tried, and the first error is told.

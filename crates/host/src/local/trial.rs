@@ -46,11 +46,13 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     place.recover()?;
     let mut edits = Edits::apply(&place.journal, plan, &order.slot.cell, &place.marker(order), emit)?;
     let watched = if edits.refusals.is_empty() { launch(place, plan, order, &edits, emit).map(Some) } else { Ok(None) };
+    let changed = edits.changed_meanwhile();
     // Undone before anything else is looked at: also when the trial or the record failed.
     let undone = edits.undo(&place.journal, emit);
     let seen = watched?;
     undone?;
-    let seen = seen.unwrap_or_else(|| Seen::of_refused(plan, order, edits.refusals.clone()));
+    let mut seen = seen.unwrap_or_else(|| Seen::of_refused(plan, order, edits.refusals.clone()));
+    seen.facts.contamination.extend(changed);
     Ok(conclude(plan, seen, &edits))
 }
 
@@ -109,7 +111,12 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
 /// Who holds a port after the trial is gone: not one of its own.
 fn holder(port: u16) -> Option<cause::PortHolder> {
     let holder = listener::listener_of(port)?;
-    Some(cause::PortHolder { port, pid: holder.pid, command: holder.command, of_this_trial: false })
+    Some(cause::PortHolder {
+        port,
+        pid: holder.pid,
+        command: holder.command.map(|command| secrets::masked_title(&command)),
+        of_this_trial: false,
+    })
 }
 
 fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec<Box<dyn CauseReader>>) -> Result<Seen, Failed> {

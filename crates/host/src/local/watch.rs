@@ -9,6 +9,7 @@ use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
 use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::hit::Receipt;
 use bystander_model::ids::{TimeNs, TrialId};
 use bystander_model::reading::LogLine;
 use bystander_supervise::Canceller;
@@ -186,7 +187,7 @@ impl<'a> Watch<'a> {
             kind: EvidenceKind::Http,
             place: answer.url.clone(),
             text: match &readiness.listener {
-                Some(holder) => format!("answered {} by {} of this trial", answer.status, told(holder)),
+                Some(holder) => format!("answered {} by {} of this trial", answer.status, self.blotted(&told(holder))),
                 None => format!("answered {}", answer.status),
             },
         });
@@ -194,9 +195,14 @@ impl<'a> Watch<'a> {
             trial: Some(self.trial),
             kind: EvidenceKind::Sample,
             place: "/proc/net/tcp".to_owned(),
-            text: format!("{} of this trial listens", told(holder)),
+            text: format!("{} of this trial listens", self.blotted(&told(holder))),
         });
         log.into_iter().chain(http).chain(port).collect()
+    }
+
+    /// A text without the secrets that the program was given.
+    fn blotted(&self, text: &str) -> String {
+        secrets::blot(text, &self.hidden).into_owned()
     }
 
     /// Takes one event of the program.
@@ -211,8 +217,12 @@ impl<'a> Watch<'a> {
             }
             TrialEvent::TreeEmpty(_) => self.gone = true,
             TrialEvent::ForeignListener(holder) => {
-                self.facts.port_holder =
-                    Some(cause::PortHolder { port: holder.port, pid: holder.pid, command: holder.command, of_this_trial: false });
+                self.facts.port_holder = Some(cause::PortHolder {
+                    port: holder.port,
+                    pid: holder.pid,
+                    command: holder.command.map(|command| secrets::masked_title(&command)),
+                    of_this_trial: false,
+                });
             }
             TrialEvent::OutputFailed(error) => {
                 self.broken.get_or_insert(error);
@@ -253,7 +263,8 @@ impl<'a> Watch<'a> {
         let covered = probes.pids();
         let names = probes.names();
         let (hits, mut receipts) = probes.finish()?;
-        receipts.extend(uncovered(&finished.processes, &covered, &names));
+        let uncovered = uncovered(&finished.processes, &covered, &names).into_iter();
+        receipts.extend(uncovered.map(|receipt| Receipt { detail: receipt.detail.map(|detail| self.blotted(&detail)), ..receipt }));
         for mut hit in hits {
             secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));

@@ -10,15 +10,20 @@ use crate::prose::clean;
 const NOTES: usize = 3;
 const STEPS: usize = 4;
 
-pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
+pub(crate) fn write(page: &mut Page<'_>, report: &Report, option: &str) {
     list(page, "Also", &report.notes, NOTES);
     list(page, "To know more", &report.next, STEPS);
     if report.next.is_empty() {
         page.heading("To know more");
     }
-    let all = format!("every trial with its evidence: bystander show {} --why", clean(&report.run));
+    let all = format!("every trial with its evidence: bystander show {} --why{}", clean(&report.run), clean_option(option));
     let logs = logs(report).map(|logs| format!("; logs: {} in the state directory", clean(&logs.to_string_lossy())));
     page.led("  - ", None, 4, &format!("{all}{}", logs.unwrap_or_default()));
+}
+
+/// An option to put behind a command, or nothing.
+fn clean_option(option: &str) -> String {
+    if option.is_empty() { String::new() } else { format!(" {}", clean(option)) }
 }
 
 fn list(page: &mut Page<'_>, title: &str, sentences: &[String], most: usize) {

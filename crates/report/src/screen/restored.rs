@@ -49,7 +49,9 @@ fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: u
 fn verdict(restored: &Restored) -> (Role, &'static str) {
     match restored.exact {
         Some(true) => (Role::Good, "Every file is as before, byte for byte and in its metadata."),
-        Some(false) => (Role::Bad, "NOT every file is as before: `bystander patch verify` says what to do."),
+        Some(false) => {
+            (Role::Bad, "NOT every file is as before: the program or others changed what is named below, and it was left as they made it.")
+        }
         None => (Role::Open, "Not compared yet."),
     }
 }
