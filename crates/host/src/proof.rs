@@ -12,8 +12,11 @@ use sha2::{Digest as _, Sha256};
 /// SHA-256 of a file, in hex.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// When the file cannot be read, or is no regular file: a pipe would be waited for, and a device has no end.
 pub fn sha256(path: &Path) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let mut file = fs::File::open(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];

@@ -149,6 +149,9 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
         return None;
     }
     let shown = decisions.iter().filter(|decision| matches!(decision, Decision::Different { .. })).count();
+    if block == plan.blocks.max && shown < decisions.len() {
+        return None;
+    }
     Some(match (shown, decisions.len()) {
         (0, _) => "no outcome of the blocks that are left could show a difference any more".to_owned(),
         (n, all) if n == all => "every comparison of outcomes is shown".to_owned(),

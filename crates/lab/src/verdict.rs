@@ -11,7 +11,7 @@ mod hypothesis;
 mod instrument;
 mod metric;
 mod perturbation;
-mod sentence;
+pub(crate) mod sentence;
 
 use bystander_model::event::RunEnd;
 use bystander_model::report::{Answer, Needs, Verdict};

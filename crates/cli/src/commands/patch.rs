@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bystander_edit::{Journal, registry_status};
+use bystander_edit::{Holder, Journal, registry_holders, registry_status};
 use bystander_host::folder_times::FolderTimes;
 use bystander_model::FORMAT;
 use bystander_model::patch::{EditState, EditStatus, PatchReport};
@@ -55,6 +55,8 @@ fn revert(journal: Option<&Journal>, ids: &[String], output: &mut Output) -> Res
         return Err(Failure::user(format!("failed to find a live edit {unknown}")).hint("`bystander patch status` lists them"));
     }
     live.retain(|edit| if ids.is_empty() { own.contains(&edit.id) } else { ids.contains(&edit.id) });
+    let holders = registry_holders(&state::registry()?).map_err(|error| state::of_edit(&error))?;
+    let at_work: Vec<Holder> = holders.into_iter().map(|(_, holder)| holder).filter(|holder| !holder.gone).collect();
     // The newest first: edits of one file lie on top of each other.
     live.sort_by(|a, b| (&b.made, &b.id).cmp(&(&a.made, &a.id)));
     for edit in live {
@@ -64,6 +66,9 @@ fn revert(journal: Option<&Journal>, ids: &[String], output: &mut Output) -> Res
         // What counts is that the file is as before; its folder's time is a courtesy.
         let _ = times.give_back();
         let undone = undone.map_err(|error| state::of_edit(&error))?;
+        if let Some(holder) = at_work.iter().find(|holder| holder.id == edit.id) {
+            output.say(&format!("{}: process {} is at work with it: its trial is no data point any more", edit.file.display(), holder.pid));
+        }
         output.say(&format!("{}: {} ({})", undone.file.display(), undone.how, undone.name));
     }
     Ok(())

@@ -130,6 +130,19 @@ fn a_read_only_file_is_refused_before_any_launch() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let world = world();
+    let pipe = world.path("case/text.txt");
+    std::fs::create_dir_all(world.path("case")).expect("a folder");
+    assert!(world.run(Path::new("mkfifo")).args([&pipe]).run().code == Some(0), "mkfifo");
+    let file = world.write(
+        "case/case.toml",
+        "[program]\ncommand = [\"cat\", \"text.txt\"]\n[[edits]]\nname = \"print\"\nfile = \"text.txt\"\nfind = \"a\"\nreplace = \"b\"\n[plan]\nbaseline = { instrument = \"none\" }\nblocks = 5\n",
+    );
+    run(&world, &file).run().exits(3).says(&["it is not a regular file"]);
+}
+
+#[test]
 fn a_state_directory_of_a_newer_version_is_left_alone() {
     let world = world();
     world.write("case/text.txt", "first\nmiddle\nlast\n");

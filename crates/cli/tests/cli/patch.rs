@@ -1,9 +1,10 @@
 //! `bystander patch` and `bystander doctor` where there is nothing to undo, and where what is asked for is not there.
 
+use bystander_testkit::until;
 use serde_json::Value;
 
 use crate::fast::Fast;
-use crate::world::{assert_nothing_left, text, tree, world};
+use crate::world::{LIMIT, assert_nothing_left, run, text, tree, trials, world};
 
 #[test]
 fn without_any_edit_everything_is_clean_and_nothing_is_made() {
@@ -34,6 +35,38 @@ fn undone_edits_are_listed_as_such_and_an_unknown_one_is_refused() {
     patch(&["revert"]).exits(0);
     assert_eq!(before.differences(&tree(&fast.folder)), Vec::<String>::new());
     assert_nothing_left(&fast.world);
+}
+
+#[test]
+fn a_trial_whose_edit_was_taken_out_meanwhile_is_no_data_point() {
+    // By `patch revert`, and by somebody who changes the file beside it.
+    for by_command in [true, false] {
+        let Some(fast) = Fast::new() else { return };
+        let app = "import os, time, lib\nlib.add(3)\nwhile os.path.exists('../gate'): time.sleep(0.01)\n";
+        fast.world.write("fast/app.py", app);
+        let plan = std::fs::read_to_string(&fast.file).expect("the experiment").replace("blocks = 4", "blocks = 1");
+        let running = run(&fast.world, &fast.world.write("fast/one.toml", plan)).start();
+        until("the print on disk", LIMIT, || !fast.source_is_original());
+        fast.world.write("gate", "");
+        until("a program that has loaded it", LIMIT, || {
+            fast.world.trial_processes().iter().any(|process| process.command.contains("app.py"))
+        });
+        let source = fast.folder.join("lib.py");
+        if by_command {
+            fast.world.bystander(["patch", "revert"]).cwd(&fast.folder).run().exits(0).says(&["restored (print)", "is at work with it"]);
+        } else {
+            let edited = std::fs::read_to_string(&source).expect("there");
+            std::fs::write(&source, edited + "# theirs\n").expect("written");
+        }
+        std::fs::remove_file(fast.world.path("gate")).expect("the gate");
+        let report = running.wait().json();
+        let void: Vec<&Value> = trials(&report).iter().filter(|trial| trial["outcome"] == "void").collect();
+        assert_eq!(void.len(), 1, "{report:#}");
+        assert_eq!((&void[0]["cause"], &void[0]["instrument"]), (&Value::from("instrument.changed"), &Value::from("print+probe")));
+        assert!(text(&void[0]["cause_detail"]["text"]).contains("lib.py") && text(&void[0]["cause_detail"]["text"]).contains("`print`"));
+        assert!(trials(&report).len() >= 5, "the launch is made again");
+        assert_nothing_left(&fast.world);
+    }
 }
 
 #[test]

@@ -92,12 +92,12 @@ fn a_killed_run_with_secrets_in_its_file_is_taken_up_and_launches_with_them() {
 }
 
 #[test]
-fn secrets_of_a_workload_are_nowhere_in_its_output_and_metrics() {
-    let world = crate::world::world();
+fn secrets_of_a_server_and_its_workload_are_nowhere_in_evidence_output_and_metrics() {
+    let Some(world) = python_world() else { return };
     let experiment = r#"
 [program]
-command = ["sh", "-c", "echo ready; sleep 600"]
-ready = { log = "ready" }
+command = ["python3", "-c", "import http.server, sys; print('ready', flush=True); http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()", "{port}", "--api-key", "sk-on-the-command-line-31d0"]
+ready = { log = "ready", http = "http://127.0.0.1:{port}/" }
 grace = "1s"
 [workload]
 command = ["sh", "-c", "echo \"$1 $API_KEY value=3\"; echo \"$1 $API_KEY\" >&2", "load", "--api-key=sk-on-the-command-line-31d0"]
@@ -110,6 +110,8 @@ describe = true
     let file = world.write("case/case.toml", experiment);
     let ran = run(&world, &file).env("API_KEY", SECRETS[0]).run().exits(0);
     assert_eq!(trials(&ran.json())[0]["metrics"]["value"], 3.0);
+    let shown = world.bystander(["show", "--why"]).cwd(&world.path("case")).run().exits(0);
+    assert!(shown.stdout.contains("answered 200 by process") && !shown.stdout.contains(SECRETS[2]), "{}", shown.stdout);
     for secret in [SECRETS[0], SECRETS[2]] {
         assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{ran:?}");
         assert_eq!(files_with(&world.path("case/.bystander"), secret.as_bytes()), Vec::<String>::new());

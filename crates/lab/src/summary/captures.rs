@@ -4,6 +4,7 @@ use bystander_model::hit::Hit;
 use bystander_model::report::Capture;
 
 use crate::ledger::{Ledger, TrialRecord};
+use crate::verdict::sentence::launches;
 
 pub(super) fn newest(ledger: &Ledger) -> Vec<Capture> {
     let mut captures = Vec::new();
@@ -60,5 +61,5 @@ pub(crate) fn silence(ledger: &Ledger, probe: &str) -> Option<String> {
         0 => "no process left a receipt".to_owned(),
         _ => states.iter().map(|(state, n)| format!("{state} in {n}")).collect::<Vec<_>>().join(", ") + " processes",
     };
-    Some(format!("{probe} never fired in {} launches ({processes})", with.len()))
+    Some(format!("{probe} never fired in {} ({processes})", launches(u32::try_from(with.len()).unwrap_or(u32::MAX))))
 }

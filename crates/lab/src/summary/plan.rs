@@ -6,6 +6,7 @@ use crate::contrast::{self, Contrast, Subject};
 use crate::design::reach;
 use crate::ledger::Ledger;
 use crate::plan::Plan;
+use crate::verdict::sentence::{blocks, launches, percent};
 
 pub(super) fn summary(ledger: &Ledger) -> PlanSummary {
     let plan = &ledger.plan;
@@ -34,7 +35,7 @@ pub fn power(plan: &Plan) -> Vec<String> {
     }
     let n = plan.blocks.max;
     if let Ok(bound) = crate::stats::proportion::zero_failure_upper(n, 0.05) {
-        sentences.push(format!("with no failure in {n} launches of a cell, a failure rate up to {:.0} % is not excluded", bound * 100.0));
+        sentences.push(format!("with no failure in {} of a cell, a failure rate up to {} is not excluded", launches(n), percent(bound)));
     }
     let without: Vec<&str> = plan.metrics.iter().filter(|(_, metric)| metric.margin.is_none()).map(|(name, _)| name.as_str()).collect();
     if !without.is_empty() {
@@ -56,8 +57,8 @@ fn outcome_power(plan: &Plan, contrast: &Contrast) -> String {
             )
         }
         Ok(needed) => format!(
-            "{what}: cannot be shown to change the outcome in {} blocks; that takes {needed} (Fisher, level {level:.4})",
-            plan.blocks.max
+            "{what}: cannot be shown to change the outcome in {}; that takes {needed} (Fisher, level {level:.4})",
+            blocks(plan.blocks.max)
         ),
         Err(_) => format!("{what}: cannot be shown to change the outcome at level {level:.4}"),
     }

@@ -81,7 +81,11 @@ pub(super) fn compare(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast,
     let shown = matches!(followed.decision, Decision::Different { .. });
     let seen = if shown { "a difference is shown" } else { "no difference is shown" };
     let after = blocks(followed.blocks);
-    answer.text = format!("{}; {}: {seen} after {after} ({} against {alpha:.3}).", treated.said(), control.said(), p_value(p));
+    answer.text = if followed.blocks == 0 {
+        format!("{}; {}: too few blocks for a test.", treated.said(), control.said())
+    } else {
+        format!("{}; {}: {seen} after {after} ({} against {alpha:.3}).", treated.said(), control.said(), p_value(p))
+    };
     answer.evidence.push(formula("Fisher, two-sided", format!("after {after}: p = {p:.4}; in all, {a} of {n1} against {b} of {n2}")));
     if shown {
         answer.verdict = Verdict::Effect;

@@ -1,34 +1,34 @@
 //! Numbers as the answers say them.
 
 /// A share in percent, without false precision.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
 /// A p value: three digits, or that it is below a thousandth.
-pub(super) fn p_value(p: f64) -> String {
+pub(crate) fn p_value(p: f64) -> String {
     if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }
 
 /// Four significant digits, with a true minus sign.
-pub(super) fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     let digits = if value == 0.0 || !value.is_finite() { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 9) };
     let text = format!("{value:.*}", usize::try_from(digits).unwrap_or(0));
     text.replace('-', "\u{2212}")
 }
 
 /// The same with its sign always shown.
-pub(super) fn signed(value: f64) -> String {
+pub(crate) fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", figure(value)) } else { figure(value) }
 }
 
 /// `1 block`, `3 blocks`.
-pub(super) fn blocks(n: u32) -> String {
+pub(crate) fn blocks(n: u32) -> String {
     if n == 1 { "1 block".to_owned() } else { format!("{n} blocks") }
 }
 
 /// `1 launch`, `3 launches`.
-pub(super) fn launches(n: u32) -> String {
+pub(crate) fn launches(n: u32) -> String {
     if n == 1 { "1 launch".to_owned() } else { format!("{n} launches") }
 }
 
