@@ -88,10 +88,23 @@ struct Conditions {
     log_seen: Option<Line>,
     wants_health: bool,
     health: Option<Health>,
+    /// Why there is no health, as far as was last seen.
+    unready: Option<String>,
     told: bool,
 }
 
 impl Trial {
+    /// Why the program does not count as ready, as far as was last seen: each condition that does not hold. `None` once all have held.
+    #[must_use]
+    pub fn unready(&self) -> Option<String> {
+        let conditions = &self.conditions;
+        let log = (conditions.log.is_some() && conditions.log_seen.is_none()).then(|| "no line has matched the `log` pattern".to_owned());
+        let health = (conditions.wants_health && conditions.health.is_none())
+            .then(|| conditions.unready.clone().unwrap_or_else(|| "nobody was asked yet".to_owned()));
+        let missing: Vec<String> = health.into_iter().chain(log).collect();
+        (!conditions.told && !missing.is_empty()).then(|| missing.join(", and "))
+    }
+
     /// The program's process, which also leads its session and its process group.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -294,6 +307,7 @@ impl Trial {
                 self.conditions.health = Some(health);
                 self.tell_readiness(time_ns);
             }
+            Note::Unready(why) => self.conditions.unready = Some(why),
             Note::Foreign(holder) => self.due.push_back(TrialEvent::ForeignListener(holder)),
             Note::KeeperGone => self.on_keeper_lost(),
             Note::Cancelled => self.due.push_back(TrialEvent::Cancelled),

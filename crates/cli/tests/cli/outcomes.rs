@@ -156,8 +156,27 @@ fn a_program_that_still_moves_at_its_time_limit_is_told_from_one_that_stands_sti
     assert_eq!(cause(&still), ("timed_out", "timeout.stalled"));
     for (trial, last) in [(&moving, "tick"), (&still, "loading weights")] {
         let said = cause_text(trial);
-        assert!(said.contains("its last line, ") && said.contains(" s before: ") && said.ends_with(last), "{said}");
+        let end = format!(" s before: {last}; not ready: no line has matched the `log` pattern");
+        assert!(said.contains("its last line, ") && said.ends_with(&end), "{said}");
     }
+}
+
+#[test]
+fn a_program_that_is_never_ready_is_told_apart_by_why() {
+    let Some(world) = crate::world::python_world() else { return };
+    let server = "import http.server, sys\nclass Handler(http.server.BaseHTTPRequestHandler):\n    def do_GET(self): self.send_error(503)\n    def log_message(self, *words): pass\nport = int(sys.argv[1]) if sys.argv[2] == 'ill' else 0\nhttp.server.HTTPServer(('127.0.0.1', port), Handler).serve_forever()\n";
+    world.write("case/server.py", server);
+    let mut signatures = Vec::new();
+    for (how, why) in [("ill", "/health answered 503"), ("elsewhere", "no process of the trial listens on port ")] {
+        let program = format!(
+            "command = [\"python3\", \"server.py\", \"{{port}}\", \"{how}\"]\nready = {{ http = \"http://127.0.0.1:{{port}}/health\" }}\ntimeout = \"4s\"\ngrace = \"1s\""
+        );
+        let trial = only_trial(&world, &program);
+        assert_eq!(trial["outcome"], "timed_out", "{trial}");
+        assert!(cause_text(&trial).contains("; not ready: ") && cause_text(&trial).contains(why), "{}", cause_text(&trial));
+        signatures.push(text(&trial["cause_detail"]["signature"]).to_owned());
+    }
+    assert_ne!(signatures[0], signatures[1]);
 }
 
 #[test]

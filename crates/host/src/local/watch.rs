@@ -302,6 +302,7 @@ impl<'a> Watch<'a> {
             );
             self.facts.progress = Some(cause::Progress { moving, text });
         }
+        self.facts.unready = trial.unready();
         // A program that had ended by itself was not ended by us, but an interrupted trial is interrupted all the same.
         if !self.exited || why == StopWhy::Interrupted {
             self.facts.stopped = Some(Stopped { at: trial.now_ns(), why });

@@ -21,6 +21,8 @@ pub struct TrialFacts {
     pub expects_ready: bool,
     /// When it was ready and what showed it.
     pub ready: Option<ReadySeen>,
+    /// Why it does not count as ready, as far as was last seen.
+    pub unready: Option<String>,
     /// Whether something is done to the program once it is ready.
     pub expects_workload: bool,
     /// How that ended; `None` where it never started or had not ended.
@@ -61,6 +63,7 @@ impl TrialFacts {
             place,
             expects_ready: false,
             ready: None,
+            unready: None,
             expects_workload: false,
             workload: None,
             exit: None,

@@ -45,9 +45,9 @@ enum Check {
     /// They are as they should be.
     Healthy(Health),
     /// The tree's server was asked, and did not answer well.
-    Unwell,
+    Unwell(String),
     /// Nobody was asked.
-    NotYet,
+    NotYet(String),
 }
 
 /// What one look at one port showed.
@@ -69,9 +69,18 @@ impl Watch {
         let mut suspects = BTreeSet::new();
         let mut reported = BTreeSet::new();
         let mut patience = SHORT_PAUSE;
+        let mut said = None;
         while !self.flags.over.load(Ordering::SeqCst) {
             let mut strangers = Vec::new();
-            let pause = match self.check(&agent, &mut strangers) {
+            let check = self.check(&agent, &mut strangers);
+            if let Check::Unwell(why) | Check::NotYet(why) = &check
+                && said.as_ref() != Some(why)
+            {
+                said = Some(why.clone());
+                // A trial that is over has nobody to tell.
+                let _ = self.notes.send(Note::Unready(why.clone()));
+            }
+            let pause = match check {
                 Check::Healthy(health) => {
                     // It is the answer of a program that has ended meanwhile, otherwise.
                     if !self.flags.over.load(Ordering::SeqCst) {
@@ -79,12 +88,12 @@ impl Watch {
                     }
                     return;
                 }
-                Check::Unwell => {
+                Check::Unwell(_) => {
                     patience = (patience * 2).min(LONGEST_PAUSE);
                     patience
                 }
-                Check::NotYet if started.elapsed() < YOUNG => SHORT_PAUSE,
-                Check::NotYet => PAUSE,
+                Check::NotYet(_) if started.elapsed() < YOUNG => SHORT_PAUSE,
+                Check::NotYet(_) => PAUSE,
             };
             for socket in &strangers {
                 if suspects.contains(&socket.inode) && reported.insert(socket.inode) {
@@ -102,15 +111,17 @@ impl Watch {
         if let Some(port) = self.targets.port {
             listener = own(self.look(port, &[]), strangers);
             if listener.is_none() {
-                return Check::NotYet;
+                return Check::NotYet(nobody(port));
             }
         }
         let mut http = None;
         if let Some(target) = &self.targets.http {
-            let Some(holder) = own(self.look(target.port, &target.addresses), strangers) else { return Check::NotYet };
-            http = ask(agent, target);
-            if http.is_none() {
-                return Check::Unwell;
+            let Some(holder) = own(self.look(target.port, &target.addresses), strangers) else {
+                return Check::NotYet(nobody(target.port));
+            };
+            match ask(agent, target) {
+                Ok(answer) => http = Some(answer),
+                Err(why) => return Check::Unwell(why),
             }
             listener = listener.or(Some(holder));
         }
@@ -169,8 +180,16 @@ fn agent() -> Agent {
         .into()
 }
 
-/// Asks once; whatever goes wrong only means: not yet.
-fn ask(agent: &Agent, target: &HttpTarget) -> Option<HttpAnswer> {
-    let status = agent.get(&target.url).header("Connection", "close").call().ok()?.status().as_u16();
-    (200..=399).contains(&status).then(|| HttpAnswer { url: target.url.clone(), status })
+fn nobody(port: u16) -> String {
+    format!("no process of the trial listens on port {port}")
+}
+
+/// Asks once; whatever goes wrong only means: not yet, and why.
+fn ask(agent: &Agent, target: &HttpTarget) -> Result<HttpAnswer, String> {
+    let url = &target.url;
+    let answer = agent.get(url).header("Connection", "close").call().map_err(|error| format!("{url} gave no answer ({error})"))?;
+    match answer.status().as_u16() {
+        status @ 200..=399 => Ok(HttpAnswer { url: url.clone(), status }),
+        status => Err(format!("{url} answered {status}")),
+    }
 }

@@ -26,6 +26,8 @@ pub(crate) enum Note {
     OutputFailed(OutputError),
     /// The port and the HTTP address answer as they should.
     Healthy(Health),
+    /// Why they do not yet, told when that changes.
+    Unready(String),
     /// Somebody else holds the port.
     Foreign(Holder),
     /// The keeper is gone.
