@@ -38,7 +38,7 @@ pub fn report(ledger: &Ledger) -> Report {
         trials: ledger.trials.values().map(trial_report).collect(),
         restored: restored(ledger),
         differences: provenance::unplanned_differences(ledger),
-        notes: [ledger.notes.clone(), captures::silent(ledger), carried(ledger)].concat(),
+        notes: [unsafe_probes(ledger), ledger.notes.clone(), captures::silent(ledger), carried(ledger)].concat(),
         next: next::steps(ledger, &answers),
         answers,
     }
@@ -131,6 +131,12 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
         configuration: end.and_then(|end| end.configuration.clone()),
         provenance: trial.provenance.clone(),
     }
+}
+
+/// Says of which probes it is not certain that they only looked.
+fn unsafe_probes(ledger: &Ledger) -> Vec<String> {
+    let probes = ledger.plan.probes.iter().filter(|probe| probe.allow_unsafe);
+    probes.map(|probe| format!("{} is unsafe: its captures may run code of the program.", probe.name)).collect()
 }
 
 /// Says where an edit left something behind that its undo cannot undo.

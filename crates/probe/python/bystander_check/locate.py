@@ -94,7 +94,7 @@ def parse(data, path):
 
 def nearest(name, known):
     """The names most like one that was not found."""
-    found = difflib.get_close_matches(name, known, 3, 0.5)
+    found = difflib.get_close_matches(name, known, 3, 0.7)
     tail = name.rpartition(".")[2]
     return found + [item for item in known if item.rpartition(".")[2] == tail and item not in found][:3]
 

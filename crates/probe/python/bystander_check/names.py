@@ -187,4 +187,4 @@ def candidates(module, spot, name):
         if not isinstance(scope, _ast.ClassDef) or scope is spot.scope:
             known |= scopes.names_of(scope).bound
     known.discard(name)
-    return difflib.get_close_matches(name, sorted(known), 3, 0.6)
+    return difflib.get_close_matches(name, sorted(known), 3, 0.7)
