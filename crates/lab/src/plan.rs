@@ -141,6 +141,9 @@ pub struct Program {
     pub stall: Duration,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
+    /// Where the keys stand in the experiment file, for diagnostics: `command`, `cwd`, `ready`.
+    #[serde(default)]
+    pub spans: IndexMap<String, Range<usize>>,
 }
 
 /// Conditions of readiness; all that are named must hold.
@@ -161,6 +164,9 @@ pub struct Workload {
     pub command: Vec<Template>,
     /// From its spawn to its end.
     pub timeout: Duration,
+    /// Where the keys stand in the experiment file, for diagnostics: `command`.
+    #[serde(default)]
+    pub spans: IndexMap<String, Range<usize>>,
 }
 
 /// What a level changes.

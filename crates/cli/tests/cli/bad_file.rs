@@ -114,15 +114,15 @@ fn a_program_or_workload_that_is_not_there_is_refused() {
     let world = world();
     let shell = r#"["sh", "-c", "echo value=1"]"#;
     let file = world.write("case/case.toml", changed(GOOD, shell, r#"["no-such-program-here"]"#));
-    refused(&world, &file, 3).says(&["`no-such-program-here`", "cannot be run", "PATH"]);
+    refused(&world, &file, 3).says(&["`no-such-program-here`", "cannot be run", "PATH", "case.toml:", r#"["no-such-program-here"]"#]);
     world.write("case/text.txt", "not a program\n");
     let file = world.write("case/case.toml", changed(GOOD, shell, r#"["./text.txt"]"#));
     refused(&world, &file, 3).says(&["text.txt", "cannot be run", "help"]);
     let file = world.write("case/case.toml", changed(GOOD, "timeout = \"30s\"", "timeout = \"30s\"\ncwd = \"nowhere\""));
-    refused(&world, &file, 3).says(&["nowhere", "is not there", "cwd"]);
+    refused(&world, &file, 3).says(&["nowhere", "is not there", "cwd = \"nowhere\""]);
     let ready = "timeout = \"30s\"\nready = { log = \"value\" }\n[workload]\ncommand = [\"no-such-load\"]";
     let file = world.write("case/case.toml", changed(GOOD, "timeout = \"30s\"", ready));
-    refused(&world, &file, 3).says(&["no-such-load", "cannot be run"]);
+    refused(&world, &file, 3).says(&["cannot be run", "command = [\"no-such-load\"]"]);
 }
 
 #[test]

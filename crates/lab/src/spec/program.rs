@@ -6,6 +6,7 @@ use std::time::Duration;
 use bystander_model::diagnostic::Diagnostic;
 
 use super::command::{command, environment};
+use super::instruments::spans;
 use super::problems::Problems;
 use super::table::Table;
 use super::{duration, placeholder, ready, schema};
@@ -28,10 +29,12 @@ pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'
         timeout: DEFAULT_TIMEOUT,
         stall: DEFAULT_STALL,
         grace: DEFAULT_GRACE,
+        spans: indexmap::IndexMap::new(),
     };
     let Some(item) = root.require("program", r#"program.command = ["python3", "app.py"]"#, problems) else { return program };
     let Some(table) = item.table(schema::PROGRAM, problems) else { return program };
     program.command = command(&table, problems);
+    program.spans = spans(&table, ["command", "cwd", "ready"]);
     if let Some(cwd) = table.get("cwd").and_then(|item| placeholder::path(&item, folder, problems)) {
         program.cwd = cwd;
     }
@@ -59,7 +62,8 @@ pub(super) fn workload(root: &Table<'_>, program: &Program, problems: &mut Probl
         );
         problems.push(&item.span, problem.help("raise `program.timeout`, which runs from spawn to the end of the workload"));
     }
-    Some(Workload { command: command(&table, problems), timeout: timeout.unwrap_or(program.timeout) })
+    let spans = spans(&table, ["command"]);
+    Some(Workload { command: command(&table, problems), timeout: timeout.unwrap_or(program.timeout), spans })
 }
 
 fn span(table: &Table<'_>, key: &str, zero: bool, problems: &mut Problems<'_>) -> Option<Duration> {

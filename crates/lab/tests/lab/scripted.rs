@@ -184,6 +184,7 @@ pub(crate) fn plan(levels: &[&str], instruments: &[&str]) -> Plan {
             timeout: std::time::Duration::from_secs(60),
             stall: std::time::Duration::from_secs(60),
             grace: std::time::Duration::from_secs(10),
+            spans: IndexMap::new(),
         },
         workload: None,
         factors: if levels.len() > 1 { IndexMap::from([("arm".to_owned(), factor)]) } else { IndexMap::new() },

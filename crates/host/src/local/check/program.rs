@@ -9,6 +9,7 @@ use bystander_model::diagnostic::Diagnostic;
 use bystander_supervise::resolve::{ResolveError, resolve};
 use bystander_supervise::{handover, listener, port};
 
+use super::place;
 use crate::{environment, machine};
 
 /// Stands for the port in checks that do not depend on it.
@@ -17,10 +18,8 @@ const ANY_PORT: &str = "65535";
 /// Checks the program of every cell; gives the Python interpreter it runs under, where it is a Python program.
 pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathBuf> {
     if !plan.program.cwd.is_dir() {
-        problems.push(
-            Diagnostic::error("program.cwd", format!("the working directory {} is not there", plan.program.cwd.display()))
-                .help("mend `cwd` in [program]"),
-        );
+        let problem = Diagnostic::error("program.cwd", format!("the working directory {} is not there", plan.program.cwd.display()));
+        problems.push(place(problem, plan, &plan.program.spans, "cwd").help("mend `cwd` in [program]"));
         return None;
     }
     let mut python = None;
@@ -31,45 +30,40 @@ pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathB
         let key = (command.first().cloned(), env.get(OsStr::new("PATH")).cloned());
         if !seen.contains(&key) {
             seen.push(key);
-            let program = runnable("program", &command, &env, &plan.program.cwd, problems);
+            let found = runnable("program", &command, &env, &plan.program.cwd);
+            let program = found.map_err(|problem| problems.push(place(*problem, plan, &plan.program.spans, "command"))).ok();
             python = python.or_else(|| machine::interpreter_of(&program?, &env));
         }
     }
     let baseline = environment::of_trial(plan, &plan.baseline, &[("port", ANY_PORT)], "check");
     if let Some(workload) = &plan.workload {
         let command: Vec<String> = workload.command.iter().map(|word| word.fill(&[("port", ANY_PORT)])).collect();
-        runnable("workload", &command, &baseline, &plan.program.cwd, problems);
+        if let Err(problem) = runnable("workload", &command, &baseline, &plan.program.cwd) {
+            problems.push(place(*problem, plan, &workload.spans, "command"));
+        }
     }
     fixed_ports(plan, problems);
     python
 }
 
-fn runnable(
-    what: &str,
-    command: &[String],
-    env: &BTreeMap<OsString, OsString>,
-    cwd: &Path,
-    problems: &mut Vec<Diagnostic>,
-) -> Option<PathBuf> {
-    let name = command.first()?;
+fn runnable(what: &str, command: &[String], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> Result<PathBuf, Box<Diagnostic>> {
+    let name = command.first().map_or("", String::as_str);
     let words: Vec<OsString> = command.iter().map(OsString::from).collect();
     if let Some(reason) = handover::handover(&words) {
         let message = format!("the command of [{what}] hands its work to something outside its own processes: {reason}");
-        problems.push(
+        return Err(Box::new(
             Diagnostic::error(format!("{what}.handover"), message)
                 .help("name the command that runs inside: only its own process tree can be watched and ended"),
-        );
-        return None;
+        ));
     }
     match resolve(OsStr::new(name), env.get(OsStr::new("PATH")).map(OsString::as_os_str), cwd) {
-        Ok(path) => Some(path),
+        Ok(path) => Ok(path),
         Err(error) => {
             let help = match &error {
                 ResolveError::NotFound { .. } => "mend the first word of `command`, or PATH",
                 _ => "it must be a program that this user may run",
             };
-            problems.push(Diagnostic::error(format!("{what}.command"), format!("`{name}` cannot be run: {error}")).help(help));
-            None
+            Err(Box::new(Diagnostic::error(format!("{what}.command"), format!("`{name}` cannot be run: {error}")).help(help)))
         }
     }
 }
@@ -90,7 +84,7 @@ fn fixed_ports(plan: &Plan, problems: &mut Vec<Diagnostic>) {
                 listener::listener_of(number).map_or_else(|| "a process of another user".to_owned(), |holder| crate::local::told(&holder));
             let message = format!("port {number} is held by {holder}");
             problems.push(
-                Diagnostic::error("port.held", message)
+                place(Diagnostic::error("port.held", message), plan, &plan.program.spans, "ready")
                     .help("end that process, or write `{port}` in [program] so that each trial gets a free port of its own"),
             );
         }
