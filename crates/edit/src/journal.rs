@@ -7,6 +7,7 @@
 //!
 //! What is not here: finding the text (`spec`), taking text out of changed bytes (`excise`).
 
+pub(crate) mod adopt;
 mod apply;
 mod cache;
 pub(crate) mod disk;
@@ -22,14 +23,12 @@ use bystander_model::edit::{AppliedEdit, RevertedEdit};
 use bystander_model::patch::{EditStatus, Problem};
 
 use crate::error::{EditError, Holder};
-use crate::lost;
 use crate::registry::Registry;
 use crate::spec::PreparedEdit;
 use crate::steps::{NoSteps, Steps};
 use crate::verify;
 use disk::Disk;
 use record::Record;
-pub(crate) use undo::give_back_times;
 
 /// The journal of a state directory.
 ///
@@ -89,17 +88,16 @@ impl Journal {
     /// # Errors
     /// There is no such edit, others changed the file so that the edit cannot be taken out, or the system refuses.
     pub fn revert(&self, id: &str) -> Result<RevertedEdit, EditError> {
-        if self.disk.exists() {
-            let _lock = self.disk.lock()?;
-            let records = self.disk.load()?;
-            if let Some(record) = records.iter().find(|record| record.id == id) {
-                return match record.reverted() {
-                    Some(done) => Ok(done),
-                    None => undo::undo(&self.disk, &self.registry, record, &records),
-                };
-            }
+        if let Some(done) = undo_by_id(&self.disk, &self.registry, id)? {
+            return Ok(done);
         }
-        lost::revert(&self.registry, id)
+        // Its own journal may be lost, and what the registry keeps of it be adopted by another.
+        let lost = self.registry.entries()?.into_iter().find(|entry| entry.record.id == id);
+        let home = lost.map(|entry| adopt::home(&self.registry, entry)).transpose()?.flatten();
+        let adopted = home.filter(|home| *home == adopt::adopted(&self.registry));
+        let disk = adopted.map(|home| Disk::open(&home, Arc::clone(&self.disk.steps))).transpose()?;
+        let done = disk.map(|disk| undo_by_id(&disk, &self.registry, id)).transpose()?.flatten();
+        done.ok_or_else(|| EditError::UnknownId { id: id.to_owned() })
     }
 
     /// Undoes every edit, newest first, also those that a living process has made.
@@ -179,4 +177,15 @@ impl Journal {
         let _lock = self.disk.lock_for_reading()?;
         self.disk.load()
     }
+}
+
+/// Undoes one edit of a journal, or answers its undo again; `None` where the journal does not know it.
+fn undo_by_id(disk: &Disk, registry: &Registry, id: &str) -> Result<Option<RevertedEdit>, EditError> {
+    if !disk.exists() {
+        return Ok(None);
+    }
+    let _lock = disk.lock()?;
+    let records = disk.load()?;
+    let Some(record) = records.iter().find(|record| record.id == id) else { return Ok(None) };
+    record.reverted().map_or_else(|| undo::undo(disk, registry, record, &records), Ok).map(Some)
 }

@@ -80,6 +80,18 @@ fn peak_of(pid: u32) -> u64 {
 }
 
 #[test]
+fn what_a_program_leaves_behind_and_what_it_took_to_end_it_is_told() {
+    let world = world();
+    let stubborn = "(trap '' TERM; touch up; while :; do sleep 1; done) & until test -e up; do sleep 0.01; done";
+    let trial = only_trial(&world, &(shell(stubborn) + "grace = \"1s\""));
+    assert_eq!(cause(&trial), ("completed", ""));
+    let evidence = trial["evidence"].to_string();
+    assert!(evidence.contains("processes that it had left behind were gone") && evidence.contains("SIGKILL was sent"), "{evidence}");
+    let clean = only_trial(&world, &shell("exit 0"));
+    assert!(!clean["evidence"].to_string().contains("left behind"), "{clean}");
+}
+
+#[test]
 fn a_program_that_closes_its_streams_goes_on_until_it_ends() {
     let world = world();
     let trial = only_trial(&world, &shell("echo up; exec >&- 2>&-; sleep 0.3; exit 5"));

@@ -163,7 +163,7 @@ fn restore(disk: &Disk, record: &mut Record, found: &Found, bytes: &[u8], origin
 }
 
 /// Puts rights and times back if the bytes are those of before.
-pub(crate) fn give_back_times(record: &Record) -> Result<(), EditError> {
+pub(super) fn give_back_times(record: &Record) -> Result<(), EditError> {
     let Some((bytes, metadata)) = write::look(&record.real)? else { return Ok(()) };
     if sha256(&bytes) != record.before.sha256 {
         return Ok(());

@@ -27,6 +27,8 @@ use crate::{metrics, secrets};
 
 /// How long one wait for the program lasts before the other things are looked at.
 const TURN: Duration = Duration::from_millis(25);
+/// Processes that are gone so soon after their program were ending with it.
+const LINGERS: Duration = Duration::from_millis(500);
 /// How long one wait for the workload lasts before the program is looked at again.
 const WORKLOAD_TURN: Duration = Duration::from_millis(10);
 
@@ -309,7 +311,27 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// What had to be done after the program's own end, or after it was asked to end; `None` where nothing was.
+    fn left(&self, finished: &Finished) -> Option<String> {
+        let tree = finished.tree?;
+        let kills = match tree.kills {
+            0 => "SIGTERM was enough".to_owned(),
+            1 => "SIGKILL was sent once".to_owned(),
+            n => format!("SIGKILL was sent {n} times"),
+        };
+        match (&self.facts.stopped, self.facts.ended) {
+            (None, Some(ended)) => {
+                let after = tree.time_ns.seconds_since(ended);
+                let told = tree.kills > 0 || after > LINGERS.as_secs_f64();
+                told.then(|| format!("processes that it had left behind were gone {after:.1} s after its own end; {kills}"))
+            }
+            (Some(_), _) if tree.kills > 0 => Some(format!("it did not end by SIGTERM within its grace; {kills}")),
+            _ => None,
+        }
+    }
+
     fn seen(mut self, finished: &Finished, started: TimeNs, ended: TimeNs) -> Seen {
+        self.facts.left = self.left(finished);
         self.facts.scan = self.scanner.finish();
         if finished.keeper_lost.is_none() && finished.tree.is_none() {
             self.facts.harness_error.get_or_insert_with(|| "end every process of the trial: some hang in the kernel".to_owned());

@@ -23,6 +23,8 @@ pub struct TrialFacts {
     pub ready: Option<ReadySeen>,
     /// Why it does not count as ready, as far as was last seen.
     pub unready: Option<String>,
+    /// What was left of its tree when it had ended, or was asked to end, and what that took.
+    pub left: Option<String>,
     /// Whether something is done to the program once it is ready.
     pub expects_workload: bool,
     /// How that ended; `None` where it never started or had not ended.
@@ -64,6 +66,7 @@ impl TrialFacts {
             expects_ready: false,
             ready: None,
             unready: None,
+            left: None,
             expects_workload: false,
             workload: None,
             exit: None,
