@@ -29,7 +29,10 @@ fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: u
     let (role, verdict) = verdict(restored);
     let shown = restored.clean_trial.map(|trial| format!(" The bare baseline after the last undo (trial {trial}) behaved as before."));
     let not_shown = restored.not_shown.as_ref().map(|why| format!(" NOT shown by behaviour: {}.", clean(why)));
-    let summary = format!("{}{}", made(restored), not_shown.or(shown).unwrap_or_default());
+    let left = "The program or others changed what is named below, and it was left as they made it. ";
+    // An edit that is still there is told by the count.
+    let left = if restored.exact == Some(false) && restored.undone >= restored.made { left } else { "" };
+    let summary = format!("{left}{}{}", made(restored), not_shown.or(shown).unwrap_or_default());
     if let ([proof], true) = (restored.proofs.as_slice(), restored.exact == Some(true)) {
         let file = format!("{}: {}.", clean(&proof.file.to_string_lossy()), state(proof, digits));
         return page.led(&format!("  {verdict} "), Some(role), 4, &format!("{summary} {file}"));
@@ -49,9 +52,7 @@ fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: u
 fn verdict(restored: &Restored) -> (Role, &'static str) {
     match restored.exact {
         Some(true) => (Role::Good, "Every file is as before, byte for byte and in its metadata."),
-        Some(false) => {
-            (Role::Bad, "NOT every file is as before: the program or others changed what is named below, and it was left as they made it.")
-        }
+        Some(false) => (Role::Bad, "NOT every file is as before."),
         None => (Role::Open, "Not compared yet."),
     }
 }

@@ -236,8 +236,8 @@ fn a_run_that_was_broken_off_says_what_is_wrong_first() {
       custom     kv-budget   no data
 
     Files
-      NOT every file is as before: `bystander patch verify` says what to do. 3 edits in 3 files, made
-        and undone.
+      NOT every file is as before. The program or others changed what is named below, and it was left as
+        they made it. 3 edits in 3 files, made and undone.
         /srv/engine/sizing.py: DIFFERS: sha256 aaaa0000aaaa before, bbbb1111bbbb now, 1 edit undone
         /srv/engine/gone.py: GONE; was sha256 aaaa0000aaaa, 1 edit undone
         /srv/engine/mode.py: sha256 aaaa0000aaaa before and now, but its mode, owner or times DIFFER, 1
