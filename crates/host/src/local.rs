@@ -109,7 +109,8 @@ impl LocalPlace {
 
     /// Takes back edits whose makers are gone.
     fn recover(&self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
-        let known = [self.journal.status()?, registry_status(&self.registry)?].concat();
+        // A registry that cannot be read is told by the check.
+        let known = [self.journal.status()?, registry_status(&self.registry).unwrap_or_default()].concat();
         let live = known.iter().filter(|edit| edit.state != EditState::Reverted).map(|edit| edit.file.as_path());
         let times = FolderTimes::of(live);
         let (own, everywhere) = (self.journal.recover(), recover_everywhere(&self.registry));
@@ -119,7 +120,7 @@ impl LocalPlace {
         match own.failed.into_iter().next() {
             Some(error) => Err(error.into()),
             // What others have left and cannot be taken back matters where this program loads it: the check says so.
-            None => Ok([own.reverted, everywhere?.reverted].concat()),
+            None => Ok([own.reverted, everywhere.unwrap_or_default().reverted].concat()),
         }
     }
 

@@ -145,6 +145,21 @@ fn nothing_is_launched_on_what_a_killed_run_has_left_and_that_cannot_be_taken_ba
     crate::fast::assert_answers(&fast.run().run().exits(0).json());
 }
 
+#[test]
+fn an_entry_of_a_newer_version_keeps_nobody_from_running_a_program() {
+    let Some(fast) = Fast::new() else { return };
+    fast.world.write("home/.local/state/bystander/edits/0123456789ab.json", "{\"format\": 99}");
+    let bare = "[program]\ncommand = [\"python3\", \"app.py\"]\n[plan]\nblocks = 1\ndescribe = true\n";
+    let bare = fast.world.write("fast/bare.toml", bare);
+    crate::world::run(&fast.world, &bare)
+        .run()
+        .exits(0)
+        .says(&["it cannot be told whether killed runs have left edits", "0123456789ab.json"]);
+    let refused = fast.run().run();
+    assert_ne!(refused.code, Some(0), "an edit needs the registry: {refused:?}");
+    assert!(fast.source_is_original());
+}
+
 fn keeper_of(processes: &[Process]) -> Option<u32> {
     processes.iter().find(|process| process.command.starts_with("bystander-keeper")).map(|process| process.pid)
 }

@@ -11,7 +11,8 @@ pub(in crate::local) fn check(plan: &Plan, folders: &[PathBuf], registry: &Path,
     match found(plan, folders, registry) {
         Ok(found) => problems.extend(found),
         Err(error) => problems.push(
-            Diagnostic::error("edit.left", format!("it cannot be told which edits are live: {error}"))
+            // An entry of a newer version, say: it keeps nobody from running a program, and every edit is refused by its own claim.
+            Diagnostic::warning("edit.left", format!("it cannot be told whether killed runs have left edits: {error}"))
                 .help("`bystander patch status` reads the same list"),
         ),
     }
