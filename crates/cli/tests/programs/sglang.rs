@@ -5,6 +5,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bystander_testkit::{Mark, Ran, Tree, World, skip};
 use serde_json::Value;
@@ -16,6 +17,8 @@ const SIZING: &str = "sglang/srt/model_executor/model_runner_kv_cache_mixin.py";
 
 /// The engine, and the experiments beside a link to its packages.
 struct Engine {
+    /// One test at a time: both put the print into the same installed file, each as a user of its own that knows nothing of the other.
+    _turn: MutexGuard<'static, ()>,
     world: World,
     folder: PathBuf,
     packages: PathBuf,
@@ -37,7 +40,9 @@ impl Engine {
         // A link that the developer made for an engine of their own is not a part of the example.
         drop(std::fs::remove_file(experiments.join("installed")));
         symlink(&packages, experiments.join("installed")).expect("a link");
-        Some(Self { world, folder, packages, experiments })
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Self { _turn: turn, world, folder, packages, experiments })
     }
 
     fn run(&self, file: &str) -> Ran {
