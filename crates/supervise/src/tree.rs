@@ -165,7 +165,15 @@ mod tests {
     fn a_child_is_in_the_snapshot_with_its_command() {
         let mut child = Command::new("cat").arg("-").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("starts");
         let own = std::process::id();
-        let found = snapshot(own).into_iter().find(|process| process.pid == child.id()).expect("is a descendant");
+        // Right after its exec a process has its name already, and its command line not yet.
+        let until = std::time::Instant::now() + Duration::from_secs(60);
+        let found = loop {
+            let found = snapshot(own).into_iter().find(|process| process.pid == child.id()).expect("is a descendant");
+            if !found.cmdline.is_empty() || std::time::Instant::now() > until {
+                break found;
+            }
+            std::thread::yield_now();
+        };
         assert_eq!((found.ppid, found.comm.as_str(), found.title().as_str()), (own, "cat", "cat -"));
         assert!(contains(own, child.id()) && !contains(child.id(), own));
         drop(child.stdin.take());
