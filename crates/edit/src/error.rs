@@ -151,9 +151,11 @@ impl EditError {
     /// Wraps what the system says, for use in `map_err`.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
-        move |source| match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { doing, path, source },
-            _ => Self::Io { doing, path, source },
-        }
+        move |source| if is_full(&source) { Self::DiskFull { doing, path, source } } else { Self::Io { doing, path, source } }
     }
+}
+
+/// Tells whether a write failed for want of space.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -37,13 +37,7 @@ pub fn default_registry_dir() -> Option<PathBuf> {
 /// # Errors
 /// The folder cannot be read, or an entry is damaged or of a newer version.
 pub fn registry_status(registry_dir: &Path) -> Result<Vec<EditStatus>, EditError> {
-    let mut found = Vec::new();
-    let registry = Registry { folder: registry_dir.to_path_buf() };
-    for entry in registry.entries()? {
-        if let Some(state) = registry.state(&entry)? {
-            found.push(entry.status(state));
-        }
-    }
+    let mut found: Vec<EditStatus> = on_disk(registry_dir)?.into_iter().map(|(entry, state)| entry.status(state)).collect();
     found.sort_by(|a, b| (&a.made, &a.id).cmp(&(&b.made, &b.id)));
     Ok(found)
 }
@@ -53,12 +47,15 @@ pub fn registry_status(registry_dir: &Path) -> Result<Vec<EditStatus>, EditError
 /// # Errors
 /// As [`registry_status`].
 pub fn registry_holders(registry_dir: &Path) -> Result<Vec<(PathBuf, Holder)>, EditError> {
+    Ok(on_disk(registry_dir)?.into_iter().map(|(entry, _)| (entry.record.real.clone(), entry.holder())).collect())
+}
+
+/// The entries whose edits are on disk, and how they stand.
+fn on_disk(registry_dir: &Path) -> Result<Vec<(Entry, EditState)>, EditError> {
     let registry = Registry { folder: registry_dir.to_path_buf() };
     let mut found = Vec::new();
     for entry in registry.entries()? {
-        if registry.state(&entry)?.is_some() {
-            found.push((entry.record.real.clone(), entry.holder()));
-        }
+        found.extend(registry.state(&entry)?.map(|state| (entry, state)));
     }
     Ok(found)
 }

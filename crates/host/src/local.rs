@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bystander_edit::{Journal, recover_everywhere, registry_status};
-use bystander_lab::cause::CauseReader;
+use bystander_lab::cause::{CauseReader, PortHolder};
 use bystander_lab::place::{Checkup, Emit, Place, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::diagnostic::Diagnostic;
@@ -157,6 +157,12 @@ fn told(holder: &Holder) -> String {
         (Some(pid), None) => format!("process {pid}"),
         (None, _) => format!("a process of user {}", holder.uid),
     }
+}
+
+/// A holder that is not of the trial.
+fn foreign(holder: &Holder) -> PortHolder {
+    let command = holder.command.as_deref().map(secrets::masked_title);
+    PortHolder { port: holder.port, pid: holder.pid, command, of_this_trial: false }
 }
 
 /// The problem of files that another run holds.

@@ -40,6 +40,12 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Evidence from something that was measured or looked at, such as the processes of a trial.
+    #[must_use]
+    pub fn sample(trial: TrialId, place: &str, text: &str) -> Self {
+        Self { trial: Some(trial), kind: EvidenceKind::Sample, place: place.to_owned(), text: text.to_owned() }
+    }
+
     /// A line of captured output.
     #[must_use]
     pub fn log(trial: TrialId, stream: Stream, line: u64, text: impl Into<String>) -> Self {

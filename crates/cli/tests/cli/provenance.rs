@@ -62,9 +62,11 @@ fn every_launch_is_recorded_with_the_files_as_loaded_and_an_environment_without_
 #[test]
 fn a_python_process_that_the_overlay_does_not_reach_says_so_and_claims_no_number_of_hits() {
     let Some(fast) = Fast::new() else { return };
-    // The child runs isolated until it was seen among the processes of the trial, which is looked at all the time.
-    let app =
-        "import subprocess, sys, lib\nlib.add(3)\nsubprocess.run([sys.executable, '-I', '-c', 'import time; time.sleep(3)'], check=True)\n";
+    // The isolated child is there when its parent ends, which is a moment at which the processes of the trial are looked at.
+    let child = "import signal; print('up', flush=True); signal.pause()";
+    let app = format!(
+        "import subprocess, sys, lib\nlib.add(3)\nchild = subprocess.Popen([sys.executable, '-I', '-c', {child:?}], stdout=subprocess.PIPE)\nchild.stdout.readline()\n"
+    );
     fast.world.write("fast/app.py", app);
     let plan = std::fs::read_to_string(&fast.file).expect("the experiment").replace("blocks = 4", "blocks = 1");
     let report = run(&fast.world, &fast.world.write("fast/one.toml", plan)).run().json();

@@ -9,7 +9,7 @@ use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
 
 use super::disk;
-use crate::error::EditError;
+use crate::error::{EditError, is_full};
 use crate::metadata::{FileTime, Metadata, put_times};
 use crate::steps::Steps;
 use crate::target;
@@ -142,10 +142,6 @@ fn is_refusal(error: &io::Error) -> bool {
     let refusals = [Errno::PERM, Errno::ACCESS, Errno::BUSY, Errno::XDEV, Errno::NOTSUP, Errno::INVAL];
     error.kind() == io::ErrorKind::PermissionDenied
         || error.raw_os_error().is_some_and(|code| refusals.contains(&Errno::from_raw_os_error(code)))
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Tells whether bytes are what a kill leaves while `from` is overwritten with `to`.

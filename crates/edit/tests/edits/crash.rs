@@ -116,7 +116,9 @@ fn file_of(kind: &str, world: &World) -> (PathBuf, EditSpec) {
 }
 
 /// The file, its bytecode, and the names in its folder.
-fn state(world: &World, file: &std::path::Path) -> (Snapshot, Option<Snapshot>, Vec<String>) {
+type State = (Snapshot, Option<Snapshot>, Vec<String>);
+
+fn state(world: &World, file: &std::path::Path) -> State {
     let bytecode = world.tree().join("__pycache__/m.any.pyc");
     (snapshot(file), bytecode.exists().then(|| snapshot(&bytecode)), crate::world::names(&world.tree()))
 }
@@ -153,19 +155,25 @@ fn a_kill_at_every_step_of_an_apply_is_undone() {
     }
 }
 
+/// A world with an edit on disk, and the file as it was; `None` where this user cannot edit a file of the kind.
+fn edited(kind: &str) -> Option<(World, PathBuf, State)> {
+    let world = World::new();
+    let (file, spec) = file_of(kind, &world);
+    if !can_edit(kind, &file) {
+        return None;
+    }
+    let before = state(&world, &file);
+    world.journal().apply(&prepared(&spec), "run").expect("applied");
+    Some((world, file, before))
+}
+
 #[test]
 fn a_kill_at_every_step_of_an_undo_is_finished_by_the_next() {
     for kind in KINDS {
         let mut steps = 0;
         loop {
             steps += 1;
-            let world = World::new();
-            let (file, spec) = file_of(kind, &world);
-            if !can_edit(kind, &file) {
-                break;
-            }
-            let before = state(&world, &file);
-            world.journal().apply(&prepared(&spec), "run").expect("applied");
+            let Some((world, file, before)) = edited(kind) else { break };
             let journal = world.journal_with(StopAt::step(steps, At::Kill));
             let was_killed = killed(|| drop(journal.revert_all().expect("reverted")));
             let recovery = world.journal().revert_all().expect("recovered");
@@ -226,13 +234,7 @@ fn a_disk_without_room_for_a_second_version_keeps_no_edit() {
         let mut step = 0;
         loop {
             step += 1;
-            let world = World::new();
-            let (file, spec) = file_of(kind, &world);
-            if !can_edit(kind, &file) {
-                break;
-            }
-            let before = state(&world, &file);
-            world.journal().apply(&prepared(&spec), "run").expect("applied");
+            let Some((world, file, before)) = edited(kind) else { break };
             let full = Arc::new(NoRoom { kill: StopAt { left: AtomicUsize::new(step), what: At::Kill } });
             let was_killed = killed(|| {
                 let recovery = world.journal_with(full).revert_all().expect("tried");

@@ -110,13 +110,7 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
 
 /// Who holds a port after the trial is gone: not one of its own.
 fn holder(port: u16) -> Option<cause::PortHolder> {
-    let holder = listener::listener_of(port)?;
-    Some(cause::PortHolder {
-        port,
-        pid: holder.pid,
-        command: holder.command.map(|command| secrets::masked_title(&command)),
-        of_this_trial: false,
-    })
+    listener::listener_of(port).map(|holder| super::foreign(&holder))
 }
 
 fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec<Box<dyn CauseReader>>) -> Result<Seen, Failed> {

@@ -21,8 +21,8 @@ use bystander_supervise::trial::event::{Finished, TrialEvent};
 
 use super::instruments::{Probes, uncovered};
 use super::seen::Seen;
-use super::told;
 use super::workload::{Done, Running};
+use super::{foreign, told};
 use crate::{metrics, secrets};
 
 /// How long one wait for the program lasts before the other things are looked at.
@@ -124,7 +124,7 @@ impl<'a> Watch<'a> {
     ) -> Result<Option<StopWhy>, Box<dyn Error + Send + Sync>> {
         // A program that never stops writing must not keep the rest waiting: hits fill their ring, and a workload its pipe.
         let until = deadline.min(Instant::now() + TURN);
-        let wait = if self.workload.is_some() { Duration::ZERO } else { TURN.min(deadline.saturating_duration_since(Instant::now())) };
+        let wait = if self.workload.is_some() { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
         let mut waited = false;
         while let Some(event) = trial.next(if waited { Duration::ZERO } else { wait }) {
             waited = true;
@@ -173,17 +173,13 @@ impl<'a> Watch<'a> {
         emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         if let Some(workload) = &self.plan.workload {
-            self.workload =
-                Some(Running::start(workload, self.trial, self.command, fill, self.folder, self.canceller, self.hidden.clone())?);
+            self.workload = Some(Running::start(workload, self.trial, self.command, fill, self.folder, self.canceller, &self.hidden)?);
         }
         Ok(())
     }
 
     fn evidence_of(&self, readiness: &Readiness) -> Vec<Evidence> {
-        let log = readiness
-            .log
-            .as_ref()
-            .map(|line| Evidence::log(self.trial, line.stream, line.number, secrets::blot(&line.text(), &self.hidden).trim_end()));
+        let log = readiness.log.as_ref().map(|line| Evidence::log(self.trial, line.stream, line.number, line.text().trim_end()));
         let http = readiness.http.as_ref().map(|answer| Evidence {
             trial: Some(self.trial),
             kind: EvidenceKind::Http,
@@ -193,11 +189,9 @@ impl<'a> Watch<'a> {
                 None => format!("answered {}", answer.status),
             },
         });
-        let port = readiness.listener.as_ref().filter(|_| readiness.http.is_none()).map(|holder| Evidence {
-            trial: Some(self.trial),
-            kind: EvidenceKind::Sample,
-            place: "/proc/net/tcp".to_owned(),
-            text: format!("{} of this trial listens", self.blotted(&told(holder))),
+        let port = readiness.listener.as_ref().filter(|_| readiness.http.is_none()).map(|holder| {
+            let text = format!("{} of this trial listens", self.blotted(&told(holder)));
+            Evidence::sample(self.trial, "/proc/net/tcp", &text)
         });
         log.into_iter().chain(http).chain(port).collect()
     }
@@ -219,12 +213,7 @@ impl<'a> Watch<'a> {
             }
             TrialEvent::TreeEmpty(_) => self.gone = true,
             TrialEvent::ForeignListener(holder) => {
-                self.facts.port_holder = Some(cause::PortHolder {
-                    port: holder.port,
-                    pid: holder.pid,
-                    command: holder.command.map(|command| secrets::masked_title(&command)),
-                    of_this_trial: false,
-                });
+                self.facts.port_holder = Some(foreign(&holder));
             }
             TrialEvent::OutputFailed(error) => {
                 self.broken.get_or_insert(error);
@@ -240,7 +229,6 @@ impl<'a> Watch<'a> {
 
     fn line(&mut self, line: &Line) {
         let text = line.text();
-        let text = secrets::blot(&text, &self.hidden);
         let read = LogLine { stream: line.stream, number: line.number, time: line.time_ns, text: &text };
         self.scanner.line(&read);
         for reader in &mut self.readers {

@@ -28,16 +28,13 @@ pub(super) struct Running {
 /// What is read of its output while it passes.
 struct Lines {
     trial: TrialId,
-    /// The secrets that lines are read without.
-    hidden: Vec<String>,
     /// The last line on standard output and on standard error that says something.
     last: [Option<Evidence>; 2],
 }
 
 impl Lines {
     fn read(&mut self, line: &Line, metrics: &mut metrics::Reader) {
-        let whole = line.text();
-        let (stream, text) = (line.stream.of_workload(), secrets::blot(&whole, &self.hidden));
+        let (stream, text) = (line.stream.of_workload(), line.text());
         metrics.line(stream, line.number, &text);
         if !text.trim().is_empty() {
             self.last[usize::from(stream == Stream::WorkloadStderr)] = Some(Evidence::log(self.trial, stream, line.number, text.trim()));
@@ -58,7 +55,7 @@ pub(super) struct Done {
 }
 
 impl Running {
-    /// Starts it beside the program, with the program's environment. `hidden` are the secrets that its lines are read without.
+    /// Starts it beside the program, with the program's environment. `hidden` are the secrets that its output is kept without.
     pub(super) fn start(
         workload: &Workload,
         trial: TrialId,
@@ -66,7 +63,7 @@ impl Running {
         fill: &[(&str, &str)],
         folder: &std::path::Path,
         canceller: &Canceller,
-        hidden: Vec<String>,
+        hidden: &[String],
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let paths = OutputPaths { stdout: folder.join(Stream::Workload.name()), stderr: folder.join(Stream::WorkloadStderr.name()) };
         let command = Command {
@@ -80,7 +77,7 @@ impl Running {
             command,
             keeper: KeeperProgram::this_executable(),
             output: paths.clone(),
-            hidden: secrets::bytes(&hidden),
+            hidden: secrets::bytes(hidden),
             ready: None,
             canceller: canceller.clone(),
         };
@@ -88,7 +85,7 @@ impl Running {
             trial: Trial::start(spec)?,
             deadline: Instant::now() + workload.timeout,
             paths,
-            lines: Lines { trial, hidden, last: [None, None] },
+            lines: Lines { trial, last: [None, None] },
             end: None,
         })
     }

@@ -1,7 +1,7 @@
 //! From the facts of a trial to its outcome, its cause, and what shows them.
 
 use bystander_model::budget::BudgetReport;
-use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::evidence::Evidence;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 use bystander_model::reading::{ErrorSeen, Reading};
 
@@ -259,12 +259,7 @@ fn who(facts: &TrialFacts, traceback: &Traceback) -> String {
 /// What shows the outcome: ready, the workload's end, the exit status; and what had to be ended after it.
 fn outcome_evidence(facts: &TrialFacts) -> Vec<Evidence> {
     let ready = facts.ready.iter().flat_map(|ready| ready.evidence.clone());
-    let left = facts.left.iter().map(|text| Evidence {
-        trial: Some(facts.trial),
-        kind: EvidenceKind::Sample,
-        place: "processes".into(),
-        text: text.clone(),
-    });
+    let left = facts.left.iter().map(|text| Evidence::sample(facts.trial, "processes", text));
     ready.chain(workload_evidence(facts)).chain(exit_evidence(facts)).chain(left).collect()
 }
 

@@ -209,24 +209,15 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
     } else {
         text = format!("{text}; it had printed nothing");
     }
-    if let Some(why) = facts.unready.as_ref().filter(|_| facts.ready.is_none()) {
+    let unready = facts.unready.as_ref().filter(|_| facts.ready.is_none());
+    if let Some(why) = unready {
         text = format!("{text}; not ready: {why}");
         signature = format!("{signature}; not ready: {}", mask(why));
     }
     let mut cause = cause(&format!("timeout.{state}"), CauseGroup::Target, signature, text);
     cause.evidence.extend(last.map(|line| line.evidence(facts.trial)));
-    cause.evidence.extend(facts.unready.as_ref().filter(|_| facts.ready.is_none()).map(|why| Evidence {
-        trial: Some(facts.trial),
-        kind: EvidenceKind::Sample,
-        place: "readiness".into(),
-        text: why.clone(),
-    }));
-    cause.evidence.extend(facts.progress.as_ref().map(|progress| Evidence {
-        trial: Some(facts.trial),
-        kind: EvidenceKind::Sample,
-        place: "processes".into(),
-        text: progress.text.clone(),
-    }));
+    cause.evidence.extend(unready.map(|why| Evidence::sample(facts.trial, "readiness", why)));
+    cause.evidence.extend(facts.progress.as_ref().map(|progress| Evidence::sample(facts.trial, "processes", &progress.text)));
     cause
 }
 
