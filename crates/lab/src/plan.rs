@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bystander_model::cell::Cell;
 use bystander_model::outcome::Outcome;
+use bystander_model::probe::{Delivery, ProbeSpec, Spans};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,7 @@ impl Plan {
 
     /// The probes that go into a cell, in the order of the file.
     pub fn probes_of<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a Probe> {
-        self.probes.iter().filter(|probe| self.instruments_of(cell).contains(&probe.name))
+        self.probes.iter().filter(|probe| self.instruments_of(cell).contains(&probe.spec.name))
     }
 
     /// Leaves an instrument out: no cell holds it any more, and the report says why.
@@ -87,7 +88,7 @@ impl Plan {
             self.left_out.insert(level, why.to_owned());
         }
         self.edits.retain(|edit| edit.name != name);
-        self.probes.retain(|probe| probe.name != name);
+        self.probes.retain(|probe| probe.spec.name != name);
     }
 
     /// Takes commands and variables from another reading of the same file: in the record their secrets are masked.
@@ -183,22 +184,11 @@ pub struct Level {
 /// A probe as the file asks for it; the place is checked by the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
-    /// The name.
-    pub name: String,
-    /// `module:function`, or `path/to/file.py:LINE`.
-    pub at: String,
-    /// A statement by syntax; the probe sits after it.
-    pub after: Option<String>,
-    /// Expressions to capture.
-    pub capture: Vec<String>,
-    /// Whether expressions outside the whitelist are allowed.
-    pub allow_unsafe: bool,
-    /// Hits recorded per process.
-    pub limit: Option<u64>,
-    /// An expression that tells the rank.
-    pub rank: Option<String>,
-    /// Where the keys stand in the experiment file, for diagnostics: `name`, `at`, `after`, `capture`, `capture.N`, `rank`.
-    pub spans: IndexMap<String, Range<usize>>,
+    /// The probe.
+    #[serde(flatten)]
+    pub spec: ProbeSpec,
+    /// Where the keys stand in the experiment file, for diagnostics: `name`, `at`, `after`, `capture`, `capture.N`, `if`, `rank`.
+    pub spans: Spans,
 }
 
 /// An edit as the file asks for it; the text is looked for by the host.
@@ -216,6 +206,9 @@ pub struct Edit {
     pub sha256: Option<String>,
     /// Names that the inserted text may use though nothing in the file defines them.
     pub allow_undefined: Vec<String>,
+    /// How it gets in: on disk, or in a mount namespace of the program's own. [`Delivery::Auto`] is on disk.
+    #[serde(default)]
+    pub delivery: Delivery,
     /// Where the keys stand in the experiment file, for diagnostics: `name`, `file`, `find`, `text`, `sha256`,
     /// `allow_undefined`.
     pub spans: IndexMap<String, Range<usize>>,

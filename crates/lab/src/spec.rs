@@ -118,7 +118,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     let hypotheses = hypotheses::read(root, levels, &baseline, problems);
     let cells = cells::all(levels, &baseline, section.as_ref(), problems);
     let used = |name: &String| instruments.values().any(|names| names.contains(name));
-    probes.retain(|probe| used(&probe.name));
+    probes.retain(|probe| used(&probe.spec.name));
     edits.retain(|edit| used(&edit.name));
     let question = root.get("question").and_then(|item| item.some_text(problems)).map(str::to_owned);
     let plan = Plan {

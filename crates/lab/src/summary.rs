@@ -135,8 +135,8 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
 
 /// Says of which probes it is not certain that they only looked.
 fn unsafe_probes(ledger: &Ledger) -> Vec<String> {
-    let probes = ledger.plan.probes.iter().filter(|probe| probe.allow_unsafe);
-    probes.map(|probe| format!("{} is unsafe: its captures may run code of the program.", probe.name)).collect()
+    let probes = ledger.plan.probes.iter().filter(|probe| probe.spec.unsafe_capture);
+    probes.map(|probe| format!("{} is unsafe: its captures may run code of the program.", probe.spec.name)).collect()
 }
 
 /// Says where an edit left something behind that its undo cannot undo.

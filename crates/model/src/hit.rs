@@ -64,6 +64,12 @@ pub struct Receipt {
     pub probe: String,
     /// What became of it.
     pub state: ReceiptState,
+    /// How often control came to the place, counted exactly also where nothing was recorded; more than the hits where a condition did not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u64>,
+    /// Passes that the rate turned away before any other work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<u64>,
     /// Hits recorded, exact also where records were dropped; `None` of a process that the probe did not cover: it may have passed the place.
     pub hits: Option<u64>,
     /// Hits that found the ring full or the limit reached; `None` as above.
@@ -74,6 +80,12 @@ pub struct Receipt {
     /// The interpreter's version, such as `3.11.7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python: Option<String>,
+    /// What recorded: `native` or `python`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorder: Option<String>,
+    /// The cost of one hit as it was measured when the probe was put in, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_ns: Option<u64>,
     /// True where the delivery adds a point at which the interpreter may switch threads.
     #[serde(default)]
     pub adds_switch_point: bool,

@@ -14,6 +14,7 @@ pub mod hit;
 pub mod ids;
 pub mod outcome;
 pub mod patch;
+pub mod probe;
 pub mod provenance;
 pub mod reading;
 pub mod report;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::interpreter::{Interpreter, InterpreterError};
 use crate::problem::{ProbeProblem, ProblemKind};
-use crate::spec::{DEFAULT_LIMIT, Place, ProbeSpec};
+use bystander_model::probe::{Compiled, DEFAULT_LIMIT, Moment, Place, ProbeSpec, Rate};
 
 /// What became of the probes that were checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +68,12 @@ pub struct CheckedProbe {
     pub unsafe_capture: bool,
     /// The number of hits to record in each process.
     pub limit: u64,
+    /// The expression that must hold for a hit.
+    #[serde(default)]
+    pub condition: Option<String>,
+    /// The most hits a second in each process.
+    #[serde(default)]
+    pub rate: Option<Rate>,
     /// How the place is found again in the program.
     pub(crate) finding: Finding,
 }
@@ -79,6 +85,10 @@ pub(crate) struct Finding {
     pub(crate) line: Option<u32>,
     pub(crate) after: Option<String>,
     pub(crate) mark: Option<String>,
+    #[serde(default)]
+    pub(crate) moment: Option<String>,
+    #[serde(default)]
+    pub(crate) compiled: Compiled,
 }
 
 #[derive(Deserialize)]
@@ -116,13 +126,32 @@ pub fn check(interpreter: &Interpreter, specs: &[ProbeSpec]) -> Result<Checked, 
 
 fn request(spec: &ProbeSpec) -> Value {
     let (module, function, path, line) = match &spec.at {
-        Place::Function { module, function } => (Some(module), Some(function), None, None),
+        Place::Function { module, function, .. } => (Some(module), Some(function), None, None),
         Place::Line { path, line } => (None, None, Some(path), Some(line)),
     };
     json!({
-        "module": module, "function": function, "path": path, "line": line, "after": spec.after,
-        "capture": spec.capture, "rank": spec.rank, "unsafe": spec.unsafe_capture,
+        "module": module, "function": function, "moment": moment(spec), "path": path, "line": line, "after": spec.after,
+        "capture": spec.capture, "condition": spec.condition, "rank": spec.rank, "unsafe": spec.unsafe_capture, "compiled": compiled(spec.compiled),
+        "rate": spec.rate.map(Rate::per_second),
     })
+}
+
+/// The moment in a call, where the place is one.
+fn moment(spec: &ProbeSpec) -> Option<&'static str> {
+    match &spec.at {
+        Place::Function { moment: Moment::Entry, .. } if spec.after.is_some() => None,
+        Place::Function { moment, .. } => Some(moment.word()),
+        Place::Line { .. } => None,
+    }
+}
+
+/// What the in-process part does where a compiler takes the function over; `None` where it refuses.
+pub(crate) const fn compiled(compiled: Compiled) -> Option<&'static str> {
+    match compiled {
+        Compiled::Refuse => None,
+        Compiled::Break => Some("break"),
+        Compiled::Skip => Some("skip"),
+    }
 }
 
 fn read(spec: &ProbeSpec, entry: Value) -> Result<Result<CheckedProbe, ProbeProblem>, serde_json::Error> {
@@ -142,6 +171,15 @@ fn read(spec: &ProbeSpec, entry: Value) -> Result<Result<CheckedProbe, ProbeProb
         rank: spec.rank.clone(),
         unsafe_capture: spec.unsafe_capture,
         limit: spec.limit.unwrap_or(DEFAULT_LIMIT),
-        finding: Finding { function: found.function, line: found.find_line, after: spec.after.clone(), mark: found.mark },
+        condition: spec.condition.clone(),
+        rate: spec.rate,
+        finding: Finding {
+            function: found.function,
+            line: found.find_line,
+            after: spec.after.clone(),
+            mark: found.mark,
+            moment: moment(spec).map(str::to_owned),
+            compiled: spec.compiled,
+        },
     }))
 }

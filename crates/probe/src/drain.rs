@@ -134,6 +134,10 @@ fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> io::Result<
         dropped: Some(hits - account.received.min(hits)),
         detail: said.map(|text| if probe.unsafe_capture { format!("unsafe captures, {text}") } else { text }),
         python: process.python.clone(),
+        passes: None,
+        throttled: None,
+        recorder: None,
+        cost_ns: None,
         adds_switch_point: state != ReceiptState::Refused && state != ReceiptState::NotImported,
     })
 }

@@ -16,13 +16,12 @@ mod problem;
 mod process;
 mod rank;
 mod ring;
-mod spec;
 mod value;
 
+pub use bystander_model::probe::{DEFAULT_LIMIT, Moment, Place, PlaceError, ProbeSpec};
 pub use check::{Checked, CheckedProbe, Side, check};
 pub use drain::{Drain, DrainError};
 pub use inserted::{InsertedProblem, UnboundName, check_inserted};
 pub use interpreter::{Interpreter, InterpreterError};
 pub use overlay::{OVERLAY_VARIABLE, Overlay, OverlayError};
 pub use problem::{Field, NearStatement, ProbeProblem, ProblemKind};
-pub use spec::{DEFAULT_LIMIT, Place, PlaceError, ProbeSpec};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::check::CheckedProbe;
+use crate::check::{CheckedProbe, compiled};
 use crate::embed::{OVERLAY, SITECUSTOMIZE};
 
 /// The environment variable that names the overlay; the program may see it, and so may who looks for covered processes.
@@ -121,14 +121,18 @@ fn entry(index: usize, probe: &CheckedProbe) -> String {
     let text = |text: &Option<String>| text.as_ref().map_or_else(|| "None".to_owned(), |text| literal(text.as_bytes()));
     let finding = &probe.finding;
     format!(
-        "{{\"index\": {index}, \"function\": {}, \"line\": {}, \"after\": {}, \"mark\": {}, \"capture\": [{}], \"rank\": {}, \"unsafe\": {}, \"limit\": {}}}",
+        "{{\"index\": {index}, \"function\": {}, \"line\": {}, \"after\": {}, \"mark\": {}, \"moment\": {}, \"capture\": [{}], \"condition\": {}, \"rank\": {}, \"unsafe\": {}, \"compiled\": {}, \"rate\": {}, \"limit\": {}}}",
         text(&finding.function),
         finding.line.map_or_else(|| "None".to_owned(), |line| line.to_string()),
         text(&finding.after),
         text(&finding.mark),
+        text(&finding.moment),
         join(probe.capture.iter().map(|text| literal(text.as_bytes()))),
+        text(&probe.condition),
         text(&probe.rank),
         if probe.unsafe_capture { "True" } else { "False" },
+        text(&compiled(finding.compiled).map(str::to_owned)),
+        probe.rate.map_or_else(|| "None".to_owned(), |rate| format!("{:?}", rate.per_second())),
         probe.limit,
     )
 }

@@ -24,6 +24,8 @@ pub enum Field {
     After,
     /// An expression of `capture`, by its index.
     Capture(usize),
+    /// The condition.
+    Condition,
     /// The expression of `rank`.
     Rank,
 }
@@ -79,7 +81,12 @@ impl ProbeProblem {
             ProblemKind::PatternSyntax { offset, .. } => (Field::After, Some(*offset)),
             ProblemKind::PatternNotFound { .. } | ProblemKind::PatternAmbiguous { .. } => (Field::After, None),
             ProblemKind::CaptureRefused { field, index, offset, .. } | ProblemKind::NameUndefined { field, index, offset, .. } => {
-                (if field == "rank" { Field::Rank } else { Field::Capture(*index) }, Some(*offset))
+                let field = match field.as_str() {
+                    "rank" => Field::Rank,
+                    "condition" => Field::Condition,
+                    _ => Field::Capture(*index),
+                };
+                (field, Some(*offset))
             }
             _ => (Field::At, None),
         };

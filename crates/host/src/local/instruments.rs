@@ -142,7 +142,7 @@ impl Probes {
         rings: &Path,
     ) -> Result<Option<Self>, Box<dyn Error + Send + Sync>> {
         let wanted: Vec<CheckedProbe> =
-            plan.probes_of(cell).filter_map(|probe| checked.iter().find(|known| known.name == probe.name).cloned()).collect();
+            plan.probes_of(cell).filter_map(|probe| checked.iter().find(|known| known.name == probe.spec.name).cloned()).collect();
         if wanted.is_empty() {
             return Ok(None);
         }
@@ -198,6 +198,10 @@ pub(super) fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[St
         dropped: None,
         detail: Some(process.title()),
         python: None,
+        passes: None,
+        throttled: None,
+        recorder: None,
+        cost_ns: None,
         adds_switch_point: false,
     };
     missing.flat_map(|process| probes.iter().map(move |probe| receipt(process, probe))).collect()

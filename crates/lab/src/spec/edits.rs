@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bystander_model::diagnostic::Diagnostic;
+use bystander_model::probe::Delivery;
 
 use super::instruments::{Declared, declare, spans, tables};
 use super::item::Item;
@@ -19,6 +20,9 @@ type Make = fn(String) -> EditAction;
 const ACTIONS: [(&str, Make); 3] =
     [("insert_after", EditAction::InsertAfter), ("insert_before", EditAction::InsertBefore), ("replace", EditAction::Replace)];
 
+/// How an edit can get in: an overlay rewrites what Python imports, and edits are of any text.
+const DELIVERIES: [(&str, Delivery); 3] = [("auto", Delivery::Auto), ("mount", Delivery::Mount), ("patch", Delivery::Patch)];
+
 /// Reads every edit that has a name of its own; relative files are relative to `folder`.
 pub(super) fn read(root: &Table<'_>, folder: &Path, declared: &mut Declared, problems: &mut Problems<'_>) -> Vec<Edit> {
     let tables = tables(root, "edits", schema::EDIT, problems);
@@ -34,6 +38,7 @@ fn edit(table: &Table<'_>, folder: &Path, declared: &mut Declared, problems: &mu
     let mut spans = spans(table, ["name", "file", "find", "sha256", "allow_undefined"]);
     spans.extend(action.as_ref().map(|(item, _)| (String::from("text"), item.span.clone())));
     let allowed = table.get("allow_undefined").map(|item| item.texts(problems)).unwrap_or_default();
+    let delivery = table.get("delivery").and_then(|item| item.word(&DELIVERIES, problems)).unwrap_or_default();
     let sha256 = table.get("sha256").and_then(|item| digest(&item, problems));
     Some(Edit {
         name: name?,
@@ -42,6 +47,7 @@ fn edit(table: &Table<'_>, folder: &Path, declared: &mut Declared, problems: &mu
         action: action.map_or_else(|| EditAction::Replace(String::new()), |(_, action)| action),
         sha256,
         allow_undefined: allowed.into_iter().map(|(_, name)| name).collect(),
+        delivery,
         spans,
     })
 }

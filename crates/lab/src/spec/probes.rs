@@ -1,5 +1,10 @@
 //! `[[probes]]`: places and what to capture there. Whether a place exists is not asked here: the shape of the text is.
 
+use std::ops::Range;
+
+use bystander_model::diagnostic::Diagnostic;
+use bystander_model::probe::{Compiled, Delivery, Place, PlaceError, ProbeSpec, Rate, Spans};
+
 use super::instruments::{Declared, declare, spans, tables};
 use super::item::Item;
 use super::problems::Problems;
@@ -17,57 +22,66 @@ fn probe(table: &Table<'_>, declared: &mut Declared, problems: &mut Problems<'_>
     let name = declare(table, declared, problems);
     let at = table.require("at", r#"at = "module:function""#, problems).and_then(|item| place(&item, problems));
     let captures = table.get("capture").map(|item| item.texts(problems)).unwrap_or_default();
-    let text = |key: &str, problems: &mut Problems<'_>| table.get(key).and_then(|item| item.some_text(problems)).map(str::to_owned);
-    let mut spans = spans(table, ["name", "at", "after", "capture", "rank"]);
+    let mut spans: Spans = spans(table, ["name", "at", "after", "capture", "if", "rank"]);
     spans.extend(captures.iter().enumerate().map(|(index, (item, _))| (format!("capture.{index}"), item.span.clone())));
-    let after = text("after", problems);
-    let rank = text("rank", problems);
-    Some(Probe {
-        at: at.unwrap_or_default(),
-        after,
+    let text = |key: &str, problems: &mut Problems<'_>| table.get(key).and_then(|item| item.some_text(problems)).map(str::to_owned);
+    let spec = ProbeSpec {
+        after: text("after", problems),
         capture: captures.into_iter().map(|(_, expression)| expression).collect(),
-        allow_unsafe: table.get("unsafe").and_then(|item| item.flag(problems)).unwrap_or(false),
+        condition: text("if", problems),
         limit: table.get("limit").and_then(|item| item.integer(1..=u64::MAX, problems)),
-        rank,
-        spans,
-        name: name?,
-    })
+        rate: table.get("rate").and_then(|item| rate(&item, problems)),
+        rank: text("rank", problems),
+        unsafe_capture: table.get("unsafe").and_then(|item| item.flag(problems)).unwrap_or(false),
+        compiled: table.get("compiled").and_then(|item| item.word(&Compiled::WORDS, problems)).unwrap_or_default(),
+        delivery: table.get("delivery").and_then(|item| item.word(&Delivery::WORDS, problems)).unwrap_or_default(),
+        // A place that was refused is told, and the file with it.
+        ..at.map(|at| ProbeSpec::new("", at)).unwrap_or_default()
+    };
+    Some(Probe { spec: ProbeSpec { name: name?, ..spec }, spans })
 }
 
-/// Reads a place: `module:function`, or `path/to/file.py:LINE`.
-fn place(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<String> {
+/// Reads a place: `module:function`, with a moment of its calls, or `path/to/file.py:LINE`.
+fn place(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Place> {
     let text = item.some_text(problems)?;
-    let Some(fault) = fault_of_place(text) else { return Some(text.to_owned()) };
-    problems.push(&item.span, item.invalid(fault).help("write `module:function`, `module:Class.method` or `path/to/file.py:LINE`"));
+    let error = match text.parse::<Place>() {
+        Ok(place) => return Some(place),
+        Err(error) => error,
+    };
+    problems.push(&from(item, text, error.offset(), problems), item.invalid(fault(&error)).help(FORMS));
     None
 }
 
-fn fault_of_place(text: &str) -> Option<&'static str> {
-    let Some((file, target)) = text.rsplit_once(':') else { return Some("names no function and no line") };
-    if file.trim().is_empty() || target.trim().is_empty() {
-        return Some("has nothing on one side of its colon");
-    }
-    if !target.bytes().all(|byte| byte.is_ascii_digit()) {
-        let file_with_function = file.ends_with(".py") || file.contains('/');
-        return file_with_function.then_some("names a function in a path; a function is named by its module");
-    }
-    match target.parse::<u32>() {
-        Ok(line) if line > 0 => None,
-        _ => Some("must name a line from 1"),
+const FORMS: &str = "write `module:function`, `module:Class.method@return`, `module:function@raise` or `path/to/file.py:LINE`";
+
+fn fault(error: &PlaceError) -> &'static str {
+    match error {
+        PlaceError::NoColon { .. } => "names no function and no line",
+        PlaceError::Module { module, .. } if module.is_empty() => "names no module before its colon",
+        PlaceError::Module { .. } => "names no dotted module before its colon",
+        PlaceError::Function { .. } => "names no function after its colon",
+        PlaceError::Moment { .. } => "names no moment of a call after its `@`: it is `@entry`, `@return` or `@raise`",
+        PlaceError::Line { line, .. } if line.bytes().all(|byte| byte.is_ascii_digit()) => "must name a line from 1",
+        PlaceError::Line { .. } => "names a function in a path; a function is named by its module",
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::fault_of_place;
-
-    #[test]
-    fn places_are_a_module_with_a_function_or_a_file_with_a_line() {
-        for place in ["engine.sizing:profile", "m:Class.method", "a/b.py:10", "C:/x.py:1"] {
-            assert_eq!(fault_of_place(place), None, "{place}");
-        }
-        for place in ["engine.sizing", "m:", ":f", "a.py:0", "a.py:99999999999", "a/b.py:f"] {
-            assert!(fault_of_place(place).is_some(), "{place}");
+fn rate(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Rate> {
+    let text = item.some_text(problems)?;
+    match text.parse::<Rate>() {
+        Ok(rate) => Some(rate),
+        Err(error) => {
+            let problem = Diagnostic::error("spec.invalid_value", format!("`{}` is no rate", item.path));
+            let span = from(item, text, error.offset, problems);
+            problems.push(&span, problem.help("write hits and a span, such as `10/s`, `600/min` or `5/h`"));
+            None
         }
     }
+}
+
+/// The rest of a text from a byte on, in the file; the whole of it where quotes or escapes make the file's text another one.
+fn from(item: &Item<'_>, text: &str, offset: usize, problems: &Problems<'_>) -> Range<usize> {
+    let source = problems.source(&item.span);
+    let plain = source.len() == text.len() + 2 && source.get(1..=text.len()) == Some(text);
+    if plain && offset < text.len() { item.span.start + 1 + offset..item.span.end - 1 } else { item.span.clone() }
 }

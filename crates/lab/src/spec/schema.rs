@@ -11,9 +11,10 @@ pub(super) const WORKLOAD: &[&str] = &["command", "timeout"];
 /// Keys of a level of a factor.
 pub(super) const LEVEL: &[&str] = &["args", "env", "unset"];
 /// Keys of `[[probes]]`.
-pub(super) const PROBE: &[&str] = &["name", "at", "after", "capture", "unsafe", "limit", "rank"];
+pub(super) const PROBE: &[&str] = &["name", "at", "after", "capture", "if", "unsafe", "limit", "rate", "rank", "compiled", "delivery"];
 /// Keys of `[[edits]]`.
-pub(super) const EDIT: &[&str] = &["name", "file", "find", "insert_after", "insert_before", "replace", "sha256", "allow_undefined"];
+pub(super) const EDIT: &[&str] =
+    &["name", "file", "find", "insert_after", "insert_before", "replace", "sha256", "allow_undefined", "delivery"];
 /// Keys of a metric.
 pub(super) const METRIC: &[&str] = &["log", "workload", "from", "pick", "scale", "margin", "unit"];
 /// Keys of `[plan]`.

@@ -19,7 +19,7 @@ pub(super) fn newest(ledger: &Ledger) -> Vec<Capture> {
                 trial: trial.id,
                 hit: hit.clone(),
                 hits: fired(trial, hit).unwrap_or(*recorded),
-                unsafe_capture: ledger.plan.probes.iter().any(|probe| probe.name == hit.probe && probe.allow_unsafe),
+                unsafe_capture: ledger.plan.probes.iter().any(|probe| probe.spec.name == hit.probe && probe.spec.unsafe_capture),
             })
             .collect();
         here.sort_by(|a, b| (&a.hit.probe, a.hit.rank, a.hit.pid).cmp(&(&b.hit.probe, b.hit.rank, b.hit.pid)));
@@ -35,7 +35,7 @@ fn fired(trial: &TrialRecord, hit: &Hit) -> Option<u64> {
 
 /// One sentence for every probe that never fired though its trials ended: what became of it in their processes.
 pub(super) fn silent(ledger: &Ledger) -> Vec<String> {
-    ledger.plan.probes.iter().filter_map(|probe| silence(ledger, &probe.name)).map(|said| format!("{said}.")).collect()
+    ledger.plan.probes.iter().filter_map(|probe| silence(ledger, &probe.spec.name)).map(|said| format!("{said}.")).collect()
 }
 
 /// What became of a probe that fired in no process of any trial it was in; `None` where it fired or was in no trial that ended.

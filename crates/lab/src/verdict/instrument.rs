@@ -58,8 +58,13 @@ pub(super) fn never_fired(answer: &mut Answer, ledger: &Ledger, name: &str) {
     if !matches!(answer.verdict, Verdict::Inert | Verdict::NoEffectSeen) {
         return;
     }
-    let probes =
-        ledger.plan.instruments.get(name).into_iter().flatten().filter(|part| ledger.plan.probes.iter().any(|probe| probe.name == **part));
+    let probes = ledger
+        .plan
+        .instruments
+        .get(name)
+        .into_iter()
+        .flatten()
+        .filter(|part| ledger.plan.probes.iter().any(|probe| probe.spec.name == **part));
     let silent: Vec<String> = probes.filter_map(|probe| captures::silence(ledger, probe)).collect();
     if silent.is_empty() {
         return;

@@ -171,6 +171,7 @@ pub(crate) fn plan(levels: &[&str], instruments: &[&str]) -> Plan {
         action: bystander_lab::plan::EditAction::InsertAfter("y".into()),
         sha256: None,
         allow_undefined: Vec::new(),
+        delivery: bystander_model::probe::Delivery::Auto,
         spans: IndexMap::new(),
     };
     Plan {

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bystander_lab::plan::{Blocks, EditAction, Expect, MetricSource, Pick, Plan, Refused, Scale, Stop, Template};
+use bystander_lab::plan::{Blocks, EditAction, Expect, MetricSource, Pick, Plan, Probe, Refused, Scale, Stop, Template};
 use bystander_lab::spec::{self, Checked};
 use bystander_model::outcome::Outcome;
+use bystander_model::probe::{Delivery, syntax};
 
 use crate::shown::FILE;
 
@@ -48,10 +49,10 @@ fn the_story_is_read_as_it_is_written() {
 fn the_storys_instruments_keep_their_texts_and_places() {
     let plan = checked(STORY).plan;
     let probe = &plan.probes[0];
-    assert_eq!((probe.name.as_str(), probe.at.as_str()), ("kv-budget", "engine.sizing:profile_max_num_token"));
-    assert_eq!(probe.after.as_deref(), Some("rest_memory = ..."));
-    assert_eq!(probe.capture, ["available_gpu_memory", "total_gpu_memory", "self.mem_fraction_static", "rest_memory"]);
-    assert_eq!((probe.allow_unsafe, probe.limit, &probe.rank), (false, None, &None));
+    assert_eq!((probe.spec.name.as_str(), probe.spec.at.to_string().as_str()), ("kv-budget", "engine.sizing:profile_max_num_token"));
+    assert_eq!(probe.spec.after.as_deref(), Some("rest_memory = ..."));
+    assert_eq!(probe.spec.capture, ["available_gpu_memory", "total_gpu_memory", "self.mem_fraction_static", "rest_memory"]);
+    assert_eq!((probe.spec.unsafe_capture, probe.spec.limit, &probe.spec.rank), (false, None, &None));
     let edit = &plan.edits[0];
     assert_eq!(edit.file, Path::new("/exp/engine/sizing.py"));
     assert!(edit.find.starts_with("    rest_memory = available_gpu_memory") && edit.find.ends_with("    )\n"));
@@ -103,6 +104,15 @@ fn the_hash_is_that_of_the_bytes() {
 }
 
 #[test]
+fn a_probe_recorded_before_it_had_conditions_is_still_read() {
+    let old = r#"{"name":"p","at":"m:f","after":"x = ...","capture":["x"],"allow_unsafe":true,"limit":3,"rank":null,"spans":{"at":{"start":1,"end":2}}}"#;
+    let probe: Probe = serde_json::from_str(old).expect("a recorded probe");
+    assert_eq!(probe.spec, syntax::parse("m:f after 'x = ...' {x} unsafe limit 3 as p").expect("a probe").probe);
+    let again: Probe = serde_json::from_str(&serde_json::to_string(&probe).expect("JSON")).expect("what was written");
+    assert_eq!(again, probe);
+}
+
+#[test]
 fn every_key_reaches_the_plan() {
     let Checked { plan, warnings, .. } = checked(EVERY_KEY);
     assert_eq!(warnings, []);
@@ -115,7 +125,9 @@ fn every_key_reaches_the_plan() {
     assert_eq!((workload.command[0].0.as_str(), workload.timeout), ("{python}", Duration::from_millis(90_500)));
     assert_eq!(plan.factors["cache"]["off"].unset, ["CACHE"]);
     let probe = &plan.probes[0];
-    assert_eq!((probe.allow_unsafe, probe.limit, probe.rank.as_deref()), (true, Some(1000), Some("self.rank")));
+    let line = "a.py:10 {x} unsafe limit 1000, 600/min if x < 0 rank self.rank compiled skip via mount as look";
+    assert_eq!(probe.spec, syntax::parse(line).expect("the same probe on one line").probe);
+    assert_eq!([plan.edits[0].delivery, plan.edits[1].delivery], [Delivery::Mount, Delivery::Auto]);
     let actions: Vec<&EditAction> = plan.edits.iter().map(|edit| &edit.action).collect();
     assert_eq!(actions, [&EditAction::InsertBefore("b\n".into()), &EditAction::Replace(String::new())]);
     assert_eq!(
@@ -157,7 +169,11 @@ at = "a.py:10"
 capture = ["x"]
 unsafe = true
 limit = 1_000
+rate = "600/min"
+if = "x < 0"
 rank = "self.rank"
+compiled = "skip"
+delivery = "mount"
 [[edits]]
 name = "before"
 file = "/x/a.py"
@@ -165,6 +181,7 @@ find = "a\n"
 insert_before = "b\n"
 sha256 = "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855"
 allow_undefined = ["debug"]
+delivery = "mount"
 [[edits]]
 name = "cut"
 file = "../a.py"

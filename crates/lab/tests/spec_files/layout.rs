@@ -40,7 +40,7 @@ fn one_cell_is_a_description() {
 fn only_what_the_plan_uses_is_in_it() {
     let probes = "[[probes]]\nname = 'p'\nat = 'm:f'\n[[probes]]\nname = 'q'\nat = 'm:g'";
     let plan = plan(&format!("plan = {{ baseline.instrument = 'none', instruments = ['none', 'q'] }}\n{probes}"));
-    let used: Vec<&str> = plan.probes.iter().map(|probe| probe.name.as_str()).collect();
+    let used: Vec<&str> = plan.probes.iter().map(|probe| probe.spec.name.as_str()).collect();
     assert_eq!(used, ["q"]);
 }
 

@@ -74,6 +74,10 @@ fn bodies() -> Vec<(Option<u32>, EventBody)> {
             dropped: Some(0),
             detail,
             python: None,
+            passes: None,
+            throttled: None,
+            recorder: None,
+            cost_ns: None,
             adds_switch_point: false,
         })
     };

@@ -104,6 +104,10 @@ fn receipt(rank: u32) -> Receipt {
         dropped: Some(0),
         detail: Some("after line 42".into()),
         python: Some("3.11.7".into()),
+        passes: None,
+        throttled: None,
+        recorder: None,
+        cost_ns: None,
         adds_switch_point: false,
     }
 }

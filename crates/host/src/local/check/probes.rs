@@ -6,7 +6,7 @@ use std::path::Path;
 use bystander_lab::place::Refusal;
 use bystander_lab::plan::{Plan, Probe};
 use bystander_model::diagnostic::Diagnostic;
-use bystander_probe::{CheckedProbe, Field, Interpreter, PlaceError, ProbeProblem, ProbeSpec};
+use bystander_probe::{CheckedProbe, Field, Interpreter, ProbeProblem, ProbeSpec};
 
 use super::{Findings, place};
 use crate::environment;
@@ -19,7 +19,7 @@ pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings)
     let Some(python) = python else {
         for probe in &plan.probes {
             let why = "the program is not run by a Python that could be found";
-            let problem = Diagnostic::error("probe.not_python", format!("probe `{}` cannot be put in: {why}", probe.name));
+            let problem = Diagnostic::error("probe.not_python", format!("probe `{}` cannot be put in: {why}", probe.spec.name));
             refuse(
                 findings,
                 probe,
@@ -29,42 +29,17 @@ pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings)
         }
         return;
     };
-    let mut wanted = Vec::new();
-    for probe in &plan.probes {
-        match spec(probe) {
-            Ok(spec) => wanted.push((probe, spec)),
-            Err(error) => {
-                let why = format!("failed to {error}");
-                let problem = Diagnostic::error("probe.place", format!("probe `{}`: {why}", probe.name))
-                    .help("write `module:function`, or `path/to/file.py:LINE`");
-                refuse(findings, probe, why, at_offset(place(problem, plan, &probe.spans, "at"), error.offset()));
-            }
-        }
-    }
-    ask(plan, python, &wanted, findings);
+    ask(plan, python, findings);
 }
 
-/// A probe as the interpreter is asked for it.
-fn spec(probe: &Probe) -> Result<ProbeSpec, PlaceError> {
-    let at = probe.at.parse()?;
-    Ok(ProbeSpec {
-        after: probe.after.clone(),
-        capture: probe.capture.clone(),
-        unsafe_capture: probe.allow_unsafe,
-        limit: probe.limit,
-        rank: probe.rank.clone(),
-        ..ProbeSpec::new(probe.name.as_str(), at)
-    })
-}
-
-fn ask(plan: &Plan, python: &Path, wanted: &[(&Probe, ProbeSpec)], findings: &mut Findings) {
+fn ask(plan: &Plan, python: &Path, findings: &mut Findings) {
     let env = environment::of_trial(plan, &plan.baseline, &[], "check").into_iter().collect();
     let command = environment::command(plan, &plan.baseline, &[]);
     let interpreter = Interpreter::of_command(&command, &plan.program.cwd, env).unwrap_or_else(|_| {
         let env = environment::of_trial(plan, &plan.baseline, &[], "check").into_iter().collect();
         Interpreter::new(python, &plan.program.cwd, env)
     });
-    let specs: Vec<ProbeSpec> = wanted.iter().map(|(_, spec)| spec.clone()).collect();
+    let specs: Vec<ProbeSpec> = plan.probes.iter().map(|probe| probe.spec.clone()).collect();
     let checked = match bystander_probe::check(&interpreter, &specs) {
         Ok(checked) => checked,
         Err(error) => {
@@ -73,7 +48,7 @@ fn ask(plan: &Plan, python: &Path, wanted: &[(&Probe, ProbeSpec)], findings: &mu
             return;
         }
     };
-    for ((probe, _), found) in wanted.iter().zip(checked.probes) {
+    for (probe, found) in plan.probes.iter().zip(checked.probes) {
         match found {
             Ok(checked) => {
                 note(plan, &checked, findings);
@@ -102,9 +77,10 @@ fn diagnostic(plan: &Plan, probe: &Probe, problem: &ProbeProblem) -> Diagnostic 
         Field::At => ("at".to_owned(), "name a place that is there: `module:function`, or `path/to/file.py:LINE`"),
         Field::After => ("after".to_owned(), "write one statement of that function as it stands there; `...` stands for anything"),
         Field::Capture(index) => (format!("capture.{index}"), expression),
+        Field::Condition => ("if".to_owned(), expression),
         Field::Rank => ("rank".to_owned(), expression),
     };
-    let mut diagnostic = Diagnostic::error("probe.refused", format!("probe `{}`: {problem}", probe.name)).help(help);
+    let mut diagnostic = Diagnostic::error("probe.refused", format!("probe `{}`: {problem}", probe.spec.name)).help(help);
     diagnostic.notes = problem.notes();
     let diagnostic = place(diagnostic, plan, &probe.spans, &key);
     match problem.offset {
@@ -125,5 +101,5 @@ fn at_offset(mut diagnostic: Diagnostic, offset: usize) -> Diagnostic {
 }
 
 fn refuse(findings: &mut Findings, probe: &Probe, why: String, problem: Diagnostic) {
-    findings.checkup.refused.insert(probe.name.clone(), Refusal { why, problems: vec![problem] });
+    findings.checkup.refused.insert(probe.spec.name.clone(), Refusal { why, problems: vec![problem] });
 }

@@ -77,7 +77,7 @@ fn probes_name_a_place() {
     assert_snapshot!(probe("name = 'p'\nat = 'engine.sizing'\nlimit = 0\nunsafe = 'yes'"), @r###"
     error spec.invalid_value 5:6 "'engine.sizing'"
       `probes[0].at` names no function and no line
-      help: write `module:function`, `module:Class.method` or `path/to/file.py:LINE`
+      help: write `module:function`, `module:Class.method@return`, `module:function@raise` or `path/to/file.py:LINE`
     error spec.invalid_value 6:9 "0"
       `probes[0].limit` must be at least 1
     error spec.wrong_type 7:10 "'yes'"
@@ -88,14 +88,28 @@ fn probes_name_a_place() {
     error spec.invalid_name 4:8 "'a b'"
       the name of a probe or edit holds white space
       help: names hold letters, digits, `-`, `_` and `.`
-    error spec.invalid_value 5:6 "'engine/sizing.py:profile'"
+    error spec.invalid_value 5:24 "profile"
       `probes[0].at` names a function in a path; a function is named by its module
-      help: write `module:function`, `module:Class.method` or `path/to/file.py:LINE`
+      help: write `module:function`, `module:Class.method@return`, `module:function@raise` or `path/to/file.py:LINE`
     error spec.invalid_value 6:17 "' '"
       `probes[0].capture[1]` is empty
     error spec.wrong_type 6:22 "3"
       `probes[0].capture[2]` must be a string, found a whole number
       ^ a whole number
+    "###);
+    assert_snapshot!(probe("name = 'p'\nat = 'm:f@exit'\nif = ' '\nrate = '10/d'\ncompiled = 'no'\ndelivery = 'ssh'"), @r###"
+    error spec.invalid_value 5:11 "exit"
+      `probes[0].at` names no moment of a call after its `@`: it is `@entry`, `@return` or `@raise`
+      help: write `module:function`, `module:Class.method@return`, `module:function@raise` or `path/to/file.py:LINE`
+    error spec.invalid_value 6:6 "' '"
+      `probes[0].if` is empty
+    error spec.invalid_value 7:12 "d"
+      `probes[0].rate` is no rate
+      help: write hits and a span, such as `10/s`, `600/min` or `5/h`
+    error spec.invalid_value 8:12 "'no'"
+      `probes[0].compiled` must be `refuse`, `break` or `skip`, found `no`
+    error spec.invalid_value 9:12 "'ssh'"
+      `probes[0].delivery` must be `auto`, `overlay`, `mount` or `patch`, found `ssh`
     "###);
     assert_snapshot!(shown("program.command = ['true']\nplan.describe = true\n[probes]\nname = 'p'"), @r###"
     error spec.wrong_type 3:1 "[probes]"

@@ -1,42 +1,13 @@
-//! A probe as the user types it, and the parse of its place. Nothing here looks at a file.
+//! The place of a probe: `module:function`, with a moment of it, or `path/to/file.py:LINE`.
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The number of hits a probe records in one process unless its limit says otherwise; counting goes on beyond it.
-pub const DEFAULT_LIMIT: u64 = 1000;
-
-/// One probe as typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProbeSpec {
-    /// The name that hits and receipts carry.
-    pub name: String,
-    /// The function or line.
-    pub at: Place,
-    /// A statement by syntax, after which the probe goes; `...` stands for anything. Without it the probe goes before the line, or
-    /// to the entry of the function.
-    pub after: Option<String>,
-    /// The expressions to capture.
-    pub capture: Vec<String>,
-    /// True where expressions may run code of the program.
-    pub unsafe_capture: bool,
-    /// The number of hits to record in each process; [`DEFAULT_LIMIT`] where `None`.
-    pub limit: Option<u64>,
-    /// An expression whose value is the rank of the process.
-    pub rank: Option<String>,
-}
-
-impl ProbeSpec {
-    /// Makes a probe with nothing but a name and a place.
-    #[must_use]
-    pub fn new(name: impl Into<String>, at: Place) -> Self {
-        Self { name: name.into(), at, after: None, capture: Vec::new(), unsafe_capture: false, limit: None, rank: None }
-    }
-}
-
 /// Where a probe goes, as typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Place {
     /// `module:function`, the function by its qualified name, such as `engine.sizing:Pool.resize`.
     Function {
@@ -44,6 +15,8 @@ pub enum Place {
         module: String,
         /// The dotted function.
         function: String,
+        /// When in a call.
+        moment: Moment,
     },
     /// `path/to/file.py:LINE`, relative to the working directory.
     Line {
@@ -52,6 +25,33 @@ pub enum Place {
         /// The line, from 1.
         line: u32,
     },
+}
+
+/// When in a call of a function a probe fires.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Moment {
+    /// Before its first statement; `module:function`, or `@entry`.
+    #[default]
+    Entry,
+    /// When it returns, with the value; `@return`.
+    Return,
+    /// When an exception leaves it, with the exception; `@raise`.
+    Raise,
+}
+
+impl Moment {
+    /// The words after the `@`.
+    pub const WORDS: [(&str, Self); 3] = [("entry", Self::Entry), ("return", Self::Return), ("raise", Self::Raise)];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Entry => "entry",
+            Self::Return => "return",
+            Self::Raise => "raise",
+        }
+    }
 }
 
 /// Why a place does not parse; `offset` counts bytes from its start.
@@ -85,6 +85,16 @@ pub enum PlaceError {
         /// The first byte that does not fit.
         offset: usize,
     },
+    /// What follows the `@` is no moment of a call.
+    #[error("read the place `{text}`: a probe fires at `@entry`, `@return` or `@raise`, not at `@{moment}`")]
+    Moment {
+        /// What was typed.
+        text: String,
+        /// The part after the `@`.
+        moment: String,
+        /// Where it begins.
+        offset: usize,
+    },
     /// A path is followed by something that is no line number.
     #[error("read the place `{text}`: `{line}` is not a line number from 1")]
     Line {
@@ -105,8 +115,23 @@ impl PlaceError {
             PlaceError::NoColon { offset, .. }
             | PlaceError::Module { offset, .. }
             | PlaceError::Function { offset, .. }
+            | PlaceError::Moment { offset, .. }
             | PlaceError::Line { offset, .. } => *offset,
         }
+    }
+}
+
+impl From<Place> for String {
+    fn from(place: Place) -> Self {
+        place.to_string()
+    }
+}
+
+impl TryFrom<String> for Place {
+    type Error = PlaceError;
+
+    fn try_from(text: String) -> Result<Self, PlaceError> {
+        text.parse()
     }
 }
 
@@ -128,17 +153,28 @@ impl std::str::FromStr for Place {
         if let Err(offset) = dotted_name(head, false) {
             return Err(PlaceError::Module { text: text.into(), module: head.into(), offset });
         }
-        if let Err(offset) = dotted_name(tail, true) {
-            return Err(PlaceError::Function { text: text.into(), function: tail.into(), offset: after + offset });
+        let (function, moment) = tail.split_once('@').map_or((tail, None), |(function, moment)| (function, Some(moment)));
+        if let Err(offset) = dotted_name(function, true) {
+            return Err(PlaceError::Function { text: text.into(), function: function.into(), offset: after + offset });
         }
-        Ok(Place::Function { module: head.into(), function: tail.into() })
+        let moment = match moment {
+            None => Moment::Entry,
+            Some(word) => match Moment::WORDS.iter().find(|(known, _)| *known == word) {
+                Some((_, moment)) => *moment,
+                None => {
+                    return Err(PlaceError::Moment { text: text.into(), moment: word.into(), offset: after + function.len() + 1 });
+                }
+            },
+        };
+        Ok(Place::Function { module: head.into(), function: function.into(), moment })
     }
 }
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Function { module, function } => write!(f, "{module}:{function}"),
+            Place::Function { module, function, moment: Moment::Entry } => write!(f, "{module}:{function}"),
+            Place::Function { module, function, moment } => write!(f, "{module}:{function}@{}", moment.word()),
             Place::Line { path, line } => write!(f, "{}:{line}", path.display()),
         }
     }
@@ -165,7 +201,16 @@ mod tests {
 
     #[test]
     fn a_place_is_a_function_or_a_line_and_prints_as_it_was_typed() {
-        for text in ["engine.sizing:profile", "m:Class.method", "m:outer.<locals>.inner", "a/b.py:12", "b.py:1", "/x/y z.py:7"] {
+        for text in [
+            "engine.sizing:profile",
+            "m:Class.method",
+            "m:f@return",
+            "m:C.f@raise",
+            "m:outer.<locals>.inner",
+            "a/b.py:12",
+            "b.py:1",
+            "/x/y z.py:7",
+        ] {
             let place: Place = text.parse().expect(text);
             assert_eq!(place.to_string(), text);
         }
@@ -183,6 +228,9 @@ mod tests {
             ("a.py:f", 5),
             ("a.py:0", 5),
             ("1m:f", 0),
+            ("m:f@", 4),
+            ("m:f@exit", 4),
+            ("m:@return", 2),
         ] {
             let error = text.parse::<Place>().expect_err(text);
             assert_eq!(error.offset(), offset, "{text}: {error}");
