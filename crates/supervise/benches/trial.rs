@@ -23,6 +23,7 @@ fn spec(directory: &Path, argv: &[&str]) -> TrialSpec {
         hidden: Vec::new(),
         ready: None,
         canceller: Canceller::new(),
+        namespace: None,
     }
 }
 

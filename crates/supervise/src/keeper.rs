@@ -23,6 +23,7 @@ use crate::clock::{after, monotonic_ns};
 use crate::protocol::{Inbox, Order, Report, post};
 use reap::Reaped;
 use setup::Inherited;
+use start::NotStarted;
 
 /// Between two rounds of SIGKILL, at first; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -136,12 +137,13 @@ impl Keeper {
         // The streams are taken: their writing ends must be held by the program's tree alone, or they never end.
         let Some((stdout, stderr)) = self.streams.take() else { return };
         self.remove = start.remove_on_exit.iter().cloned().map(PathBuf::from).collect();
+        let stdin = self.inbox.descriptors.pop();
         if self.inbox.ended {
             return;
         }
         // Before the fork: what the program does comes after it.
         let at_ns = monotonic_ns();
-        match start::start(start, stdout, stderr) {
+        match start::start(start, stdin, stdout, stderr) {
             Ok(pid) => {
                 self.program = Some(pid);
                 self.tree = Tree::Running;
@@ -149,7 +151,9 @@ impl Keeper {
                 self.tell(&Report::Started { pid, start_time, at_ns });
             }
             // Without a number it was refused before any system call: a zero byte in an argument or in the environment.
-            Err(error) => self.tell(&Report::NotStarted { errno: error.raw_os_error().unwrap_or(libc::EINVAL) }),
+            Err(NotStarted { error, step }) => {
+                self.tell(&Report::NotStarted { errno: error.raw_os_error().unwrap_or(libc::EINVAL), step });
+            }
         }
     }
 

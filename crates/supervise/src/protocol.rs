@@ -3,18 +3,22 @@
 //! The end of the near side's stream is itself a message: clear everything up and go.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
-use std::os::fd::AsFd;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, send, sendmsg,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{ExitStatus, Usage};
+use crate::namespace::{Bind, Namespace, OverlayDir, Step};
 
 /// A longer message is no message of ours.
 const LONGEST: usize = 64 << 20;
@@ -39,6 +43,17 @@ pub(crate) struct Start {
     pub(crate) env: Vec<(Bytes, Bytes)>,
     pub(crate) cwd: Bytes,
     pub(crate) remove_on_exit: Vec<Bytes>,
+    pub(crate) namespace: Option<Mounts>,
+}
+
+/// The private mounts of the program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Mounts {
+    /// Sources and targets.
+    pub(crate) binds: Vec<(Bytes, Bytes)>,
+    /// Layers and targets.
+    pub(crate) layers: Vec<(Bytes, Bytes)>,
+    pub(crate) scratch: Option<Bytes>,
 }
 
 /// Reports of the keeper. Times are of the monotonic clock.
@@ -46,8 +61,9 @@ pub(crate) struct Start {
 pub(crate) enum Report {
     /// The program runs.
     Started { pid: u32, start_time: u64, at_ns: u64 },
-    /// The program could not be started: the error number of the system call that refused.
-    NotStarted { errno: i32 },
+    /// The program could not be started: the error number of the system call that refused, and what it was, if it was one of those
+    /// that make the private mounts.
+    NotStarted { errno: i32, step: Option<(Step, Option<Bytes>)> },
     /// The program itself has ended.
     Exited { status: ExitStatus, usage: Usage, at_ns: u64 },
     /// No process of the tree is left.
@@ -91,13 +107,43 @@ impl TryFrom<String> for Bytes {
     }
 }
 
+impl From<&Namespace> for Mounts {
+    fn from(namespace: &Namespace) -> Self {
+        let pair = |one: &Path, other: &Path| (one.as_os_str().into(), other.as_os_str().into());
+        Self {
+            binds: namespace.binds.iter().map(|bind| pair(&bind.source, &bind.target)).collect(),
+            layers: namespace.layers.iter().map(|layer| pair(&layer.layer, &layer.target)).collect(),
+            scratch: namespace.scratch.as_ref().map(|scratch| scratch.as_os_str().into()),
+        }
+    }
+}
+
+impl From<Mounts> for Namespace {
+    fn from(mounts: Mounts) -> Self {
+        Self {
+            binds: mounts.binds.into_iter().map(|(source, target)| Bind { source: source.into(), target: target.into() }).collect(),
+            layers: mounts.layers.into_iter().map(|(layer, target)| OverlayDir { layer: layer.into(), target: target.into() }).collect(),
+            scratch: mounts.scratch.map(PathBuf::from),
+        }
+    }
+}
+
 /// Sends one message, waiting for room; a peer that is gone is an error, never a signal.
 pub(crate) fn post(socket: impl AsFd, message: &impl Serialize) -> io::Result<()> {
+    post_with(socket, message, None)
+}
+
+/// Sends one message as [`post`] does, and a descriptor with it.
+pub(crate) fn post_with(socket: impl AsFd, message: &impl Serialize, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let body = serde_json::to_vec(message)?;
     let length = u32::try_from(body.len()).map_err(|source| io::Error::new(io::ErrorKind::InvalidInput, source))?;
     let mut frame = length.to_le_bytes().to_vec();
     frame.extend_from_slice(&body);
     let mut rest = frame.as_slice();
+    if let Some(descriptor) = descriptor {
+        // With the first byte, so that it is there when the message is.
+        rest = &rest[send_descriptor(&socket, &rest[..1], descriptor)?..];
+    }
     while !rest.is_empty() {
         match send(&socket, rest, SendFlags::NOSIGNAL) {
             Ok(sent) => rest = &rest[sent..],
@@ -108,10 +154,29 @@ pub(crate) fn post(socket: impl AsFd, message: &impl Serialize) -> io::Result<()
     Ok(())
 }
 
+/// Sends bytes with a descriptor; gives how many were sent.
+fn send_descriptor(socket: impl AsFd, bytes: &[u8], descriptor: BorrowedFd<'_>) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor];
+    if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::ErrorKind::OutOfMemory.into());
+    }
+    loop {
+        match sendmsg(&socket, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL) {
+            Ok(sent) => return Ok(sent),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 /// What has arrived of a stream of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
+    /// Descriptors that came with them, closed on exec.
+    pub(crate) descriptors: Vec<OwnedFd>,
     /// The peer has closed its side.
     pub(crate) ended: bool,
 }
@@ -121,9 +186,18 @@ impl Inbox {
     pub(crate) fn fill(&mut self, socket: impl AsFd) -> io::Result<()> {
         let mut buffer = [0; 16 << 10];
         while !self.ended {
-            match recv(&socket, &mut buffer[..], RecvFlags::DONTWAIT) {
-                Ok((_, 0)) | Err(Errno::CONNRESET) => self.ended = true,
-                Ok((_, taken)) => self.bytes.extend_from_slice(&buffer[..taken]),
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+            let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+            let received = recvmsg(&socket, &mut [IoSliceMut::new(&mut buffer)], &mut ancillary, flags).map(|message| message.bytes);
+            let descriptors = ancillary.drain().filter_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+                _ => None,
+            });
+            self.descriptors.extend(descriptors.flatten());
+            match received {
+                Ok(0) | Err(Errno::CONNRESET) => self.ended = true,
+                Ok(taken) => self.bytes.extend_from_slice(&buffer[..taken]),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(error) => return Err(error.into()),
@@ -181,7 +255,7 @@ mod tests {
 
     #[test]
     fn an_absurd_length_is_refused() {
-        let mut inbox = Inbox { bytes: vec![0xff; 8], ended: false };
+        let mut inbox = Inbox { bytes: vec![0xff; 8], ..Inbox::default() };
         assert!(inbox.take::<Order>().is_err());
     }
 }

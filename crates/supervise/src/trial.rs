@@ -10,6 +10,7 @@ pub(crate) mod note;
 mod orphans;
 pub(crate) mod pump;
 mod samples;
+mod streams;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ use near::KeeperProcess;
 use note::Note;
 use pump::{Flags, STREAMS};
 use samples::Samples;
+pub use streams::{Inherited, InheritingSpec};
 
 /// How much longer than its grace a tree may take before it is given up: what has SIGKILL pending then hangs in the kernel.
 const PATIENCE: Duration = Duration::from_secs(10);

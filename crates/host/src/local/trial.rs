@@ -84,6 +84,7 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
         hidden: secrets::bytes(&hidden),
         ready: ready(plan, &fill.pairs()),
         canceller: place.canceller.clone(),
+        namespace: None,
     };
     let readers = (place.readers)();
     let mut seen = match Trial::start(spec) {

@@ -80,6 +80,7 @@ impl Running {
             hidden: secrets::bytes(hidden),
             ready: None,
             canceller: canceller.clone(),
+            namespace: None,
         };
         Ok(Self {
             trial: Trial::start(spec)?,

@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use super::near::KeeperProcess;
 use super::note::Note;
-use super::pump::{Flags, Pump, STREAMS};
+use super::pump::{Flags, Pump};
 use super::samples::Samples;
+use super::streams::{InheritingSpec, Streams};
 use super::{Conditions, Trial};
 use crate::cancel::Canceller;
 use crate::clock::Clock;
 use crate::command::{Command, KeeperProgram, MARKER};
-use crate::output::capture::Capture;
-use crate::output::lines::LineReader;
+use crate::namespace::{Namespace, NamespaceError};
 use crate::output::{OutputError, OutputPaths};
-use crate::protocol::{Bytes, Order, Start};
+use crate::protocol::{Bytes, Mounts, Order, Start};
 use crate::ready::watch::Watch;
 use crate::ready::{ReadySpec, ReadySpecError};
 use crate::resolve::{ResolveError, resolve};
@@ -44,6 +44,8 @@ pub struct TrialSpec {
     pub ready: Option<ReadySpec>,
     /// The flag that interrupts the wait for events.
     pub canceller: Canceller,
+    /// What the program's processes see otherwise than everybody else.
+    pub namespace: Option<Namespace>,
 }
 
 /// Why a trial could not be started.
@@ -76,6 +78,9 @@ pub enum StartError {
         #[source]
         source: io::Error,
     },
+    /// The system refused the program's private mounts.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
     /// The keeper could not be started or talked to: a fault of the harness.
     #[error("start the keeper {}", exe.display())]
     Keeper {
@@ -95,30 +100,41 @@ impl Trial {
     /// # Errors
     /// When the command, the files or the keeper do not allow it; nothing is left running then.
     pub fn start(spec: TrialSpec) -> Result<Self, StartError> {
-        let TrialSpec { command, keeper: program, output, hidden, ready, canceller } = spec;
+        let TrialSpec { command, keeper, output, hidden, ready, canceller, namespace } = spec;
+        let what = What { command, keeper, ready: ready.unwrap_or_default(), canceller, namespace };
+        Self::launch(what, || Streams::kept(&output, &hidden))
+    }
+
+    /// Starts a program as [`Trial::start`] does, with streams of the caller: neither lines nor ends of streams are told of it.
+    ///
+    /// # Errors
+    /// As [`Trial::start`].
+    pub fn start_inheriting(spec: InheritingSpec) -> Result<Self, StartError> {
+        let InheritingSpec { command, keeper, streams, canceller, namespace } = spec;
+        let what = What { command, keeper, ready: ReadySpec::default(), canceller, namespace };
+        Self::launch(what, || Streams::inherited(streams))
+    }
+
+    fn launch(what: What, streams: impl FnOnce() -> Result<Streams, OutputError>) -> Result<Self, StartError> {
+        let What { command, keeper: program, ready, canceller, namespace } = what;
         let cwd = directory(&command.cwd)?;
         let path = command.env.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let file = resolve(command.argv.first().map_or(OsStr::new(""), OsString::as_os_str), path, &cwd)?;
-        let ready = ready.unwrap_or_default();
         let targets = ready.targets()?;
-        let (stdout, stdout_end) = Capture::create(&output.stdout, &hidden)?;
-        let (stderr, stderr_end) = Capture::create(&output.stderr, &hidden)?;
-        let readers = [
-            LineReader::open(STREAMS[0], &output.stdout, stdout.shared())?,
-            LineReader::open(STREAMS[1], &output.stderr, stderr.shared())?,
-        ];
+        let Streams { stdin, stdout, stderr, captures, readers } = streams()?;
 
         let failed = |source: io::Error| StartError::Keeper { exe: program.exe.clone(), source };
-        let keeper = KeeperProcess::spawn(&program, stdout_end, stderr_end).map_err(failed)?;
+        let keeper = KeeperProcess::spawn(&program, stdout, stderr).map_err(failed)?;
         let (sender, notes) = channel();
         let (flags, clock) = (Arc::new(Flags::default()), Clock::start());
         let control = keeper.listener().map_err(failed)?;
-        let pump = Pump { control, captures: [stdout, stderr], flags: Arc::clone(&flags), notes: sender.clone(), clock };
+        let pump = Pump { control, captures, flags: Arc::clone(&flags), notes: sender.clone(), clock };
         let mut threads = vec![spawn_thread("output", move || pump.run()).map_err(failed)?];
-        keeper.order(&start_order(&command, &file, &cwd)).map_err(failed)?;
+        keeper.order_start(&start_order(&command, &file, &cwd, namespace.as_ref()), stdin).map_err(failed)?;
         let mut early = VecDeque::new();
         let started = match wait_started(&notes, &mut early) {
             Ok(started) => started,
+            Err(NotStarted::Namespace(error)) => return Err(error.into()),
             Err(NotStarted::Refused(source)) => return Err(StartError::Refused { file, source }),
             Err(NotStarted::Keeper(source)) => return Err(failed(source)),
         };
@@ -156,6 +172,15 @@ impl Trial {
     }
 }
 
+/// What is started, wherever its streams lead.
+struct What {
+    command: Command,
+    keeper: KeeperProgram,
+    ready: ReadySpec,
+    canceller: Canceller,
+    namespace: Option<Namespace>,
+}
+
 /// The working directory, absolute, if it is one.
 fn directory(cwd: &Path) -> Result<PathBuf, StartError> {
     let checked = path::absolute(cwd)
@@ -163,7 +188,7 @@ fn directory(cwd: &Path) -> Result<PathBuf, StartError> {
     checked.map_err(|source| StartError::Directory { directory: cwd.to_owned(), source })
 }
 
-fn start_order(command: &Command, file: &Path, cwd: &Path) -> Order {
+fn start_order(command: &Command, file: &Path, cwd: &Path, namespace: Option<&Namespace>) -> Order {
     let mut env: Vec<(Bytes, Bytes)> = command
         .env
         .iter()
@@ -181,6 +206,7 @@ fn start_order(command: &Command, file: &Path, cwd: &Path) -> Order {
             .iter()
             .map(|path| path::absolute(path).as_deref().unwrap_or(path).as_os_str().into())
             .collect(),
+        namespace: namespace.map(Mounts::from),
     }))
 }
 
@@ -192,6 +218,7 @@ struct Started {
 }
 
 enum NotStarted {
+    Namespace(NamespaceError),
     Refused(io::Error),
     Keeper(io::Error),
 }
@@ -202,7 +229,13 @@ fn wait_started(notes: &Receiver<Note>, early: &mut VecDeque<Note>) -> Result<St
     loop {
         match notes.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Note::Started { pid, start_time, at_ns }) => return Ok(Started { pid, start_time, at_ns }),
-            Ok(Note::NotStarted { errno }) => return Err(NotStarted::Refused(io::Error::from_raw_os_error(errno))),
+            Ok(Note::NotStarted { errno, step }) => {
+                let source = io::Error::from_raw_os_error(errno);
+                return Err(match step {
+                    Some((step, path)) => NotStarted::Namespace(NamespaceError { step, path, source }),
+                    None => NotStarted::Refused(source),
+                });
+            }
             Ok(Note::KeeperGone) | Err(RecvTimeoutError::Disconnected) => {
                 let source = io::Error::new(io::ErrorKind::UnexpectedEof, "it ended before it had started the program");
                 return Err(NotStarted::Keeper(source));

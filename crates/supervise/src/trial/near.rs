@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use rustix::process::{getpid, set_child_subreaper, setsid};
 
 use crate::command::KeeperProgram;
 use crate::identity::Held;
-use crate::protocol::{Order, post};
+use crate::protocol::{Order, post, post_with};
 
 /// How long a keeper may take to clear up; longer means that something hangs in the kernel.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -59,6 +59,11 @@ impl KeeperProcess {
     /// Gives an order; it fails where the keeper is gone.
     pub(super) fn order(&self, order: &Order) -> io::Result<()> {
         post(&self.control, order)
+    }
+
+    /// Gives the order to start, together with the standard input of the program; it has none where `None`.
+    pub(super) fn order_start(&self, order: &Order, stdin: Option<OwnedFd>) -> io::Result<()> {
+        post_with(&self.control, order, stdin.as_ref().map(AsFd::as_fd))
     }
 
     /// Reaps a keeper that has ended on its own.

@@ -1,9 +1,12 @@
 //! What the threads of a trial tell its owner, through one channel: the single order of events.
 
+use std::path::PathBuf;
+
 use bystander_model::evidence::Stream;
 
 use crate::exit::{Exit, TreeEnd};
 use crate::listener::Holder;
+use crate::namespace::Step;
 use crate::output::OutputError;
 use crate::ready::Health;
 
@@ -15,7 +18,7 @@ pub(crate) enum Note {
     /// The program runs.
     Started { pid: u32, start_time: u64, at_ns: u64 },
     /// The program could not be started.
-    NotStarted { errno: i32 },
+    NotStarted { errno: i32, step: Option<(Step, Option<PathBuf>)> },
     /// The program has ended; `written` says how much of each stream it had written by then.
     Exited { exit: Exit, written: [u64; 2] },
     /// No process of the tree is left.

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -105,7 +106,10 @@ impl Pump {
         while let Some(report) = inbox.take()? {
             match report {
                 Report::Started { pid, start_time, at_ns } => self.tell(Note::Started { pid, start_time, at_ns }),
-                Report::NotStarted { errno } => self.tell(Note::NotStarted { errno }),
+                Report::NotStarted { errno, step } => {
+                    let step = step.map(|(step, path)| (step, path.map(PathBuf::from)));
+                    self.tell(Note::NotStarted { errno, step });
+                }
                 Report::Exited { status, usage, at_ns } => {
                     self.flags.over.store(true, Ordering::SeqCst);
                     self.catch_up(buffer, self.clock.at(at_ns));

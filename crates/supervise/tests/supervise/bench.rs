@@ -69,6 +69,7 @@ impl World {
             hidden: Vec::new(),
             ready: None,
             canceller: Canceller::new(),
+            namespace: None,
         }
     }
 
