@@ -69,6 +69,8 @@ fn a_fault_is_told_with_its_place() {
         ("m:f {x,,y}", ",y}", "before the comma"),
         ("m:f {x} {y}", "{", "second `{`"),
         ("m:f if", "", "after `if`"),
+        ("m:f if x >", "", "after the operator"),
+        ("m:f {x., y}", "", "after the operator"),
         ("m:f if x > 'a", "'", "what `'` opens"),
         ("m:f if (x", "(", "what `(` opens"),
         ("m:f if x, limit 3", ",", "expected `{…}`"),
@@ -84,7 +86,7 @@ fn a_fault_is_told_with_its_place() {
         ("m:f as", "", "a name without white space"),
         ("m:f whenever x", "whenever", "read `whenever`"),
         (r#""a b.py:3"#, "\"", "what `\"` opens"),
-        (r#""a\"é"k:3 {x}"#, r#""a\"é"k:3"#, "is not a dotted module name"),
+        (r#""a\"é":k {x}"#, r#""a\"é":k"#, "is not a dotted module name"),
     ];
     for (text, place, words) in cases {
         let error = fault(text);

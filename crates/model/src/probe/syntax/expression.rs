@@ -20,9 +20,9 @@ pub(super) fn end(text: &str, start: usize, in_braces: bool) -> Result<usize, Sy
                 next = string_end(text, at, c)?;
                 operand_due = false;
             }
-            ',' if open.is_empty() => return Ok(at),
-            '}' if open.is_empty() && in_braces => return Ok(at),
-            '{' if open.is_empty() && !in_braces && !operand_due => return Ok(at),
+            ',' if open.is_empty() => break,
+            '}' if open.is_empty() && in_braces => break,
+            '{' if open.is_empty() && !in_braces && !operand_due => break,
             '(' | '[' | '{' => {
                 open.push((c, at));
                 operand_due = true;
@@ -37,7 +37,7 @@ pub(super) fn end(text: &str, start: usize, in_braces: bool) -> Result<usize, Sy
             _ if c == '_' || c.is_alphanumeric() => {
                 let rest = &text[at..];
                 if open.is_empty() && !in_braces && !operand_due && begins_part(rest).is_some() {
-                    return Ok(at);
+                    break;
                 }
                 let word = rest.split(|c: char| c != '_' && !c.is_alphanumeric()).next().unwrap_or(rest);
                 next = at + word.len();
@@ -47,10 +47,13 @@ pub(super) fn end(text: &str, start: usize, in_braces: bool) -> Result<usize, Sy
         }
         at = next;
     }
-    match open.first() {
-        Some((opened, at)) => Err(SyntaxError { at: *at..at + 1, kind: SyntaxErrorKind::Open { opened: *opened } }),
-        None => Ok(text.len()),
+    if let Some((opened, at)) = open.first() {
+        return Err(SyntaxError { at: *at..at + 1, kind: SyntaxErrorKind::Open { opened: *opened } });
     }
+    if operand_due && !text[start..at].trim().is_empty() {
+        return Err(SyntaxError { at: at..at, kind: SyntaxErrorKind::NoExpression { place: "after the operator" } });
+    }
+    Ok(at)
 }
 
 /// The byte after a string literal that starts at `start`.
