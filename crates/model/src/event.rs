@@ -16,6 +16,7 @@ use crate::hit::{Hit, Receipt};
 use crate::ids::{RunId, TimeNs, TrialId};
 use crate::outcome::{Cause, Outcome};
 use crate::provenance::Provenance;
+use crate::watch::WatchEvent;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -214,6 +215,8 @@ pub enum EventBody {
         /// A sentence.
         text: String,
     },
+    /// Something of a command that is watched.
+    Watch(WatchEvent),
     /// The run came to an end.
     RunEnded(RunEnd),
 }

@@ -19,6 +19,7 @@ pub mod provenance;
 pub mod reading;
 pub mod report;
 pub mod value;
+pub mod watch;
 
 /// The version of the machine-readable output; it changes when the meaning of a field changes.
 pub const FORMAT: u32 = 1;

@@ -15,6 +15,7 @@ mod prose;
 pub mod schema;
 mod screen;
 mod style;
+mod watch;
 mod why;
 
 pub use diagnostic::diagnostics;
@@ -23,4 +24,5 @@ pub use json::json;
 pub use patch::patch_text;
 pub use screen::{text, text_with};
 pub use style::Style;
+pub use watch::{HitRows, Watched, hit_json, summary_json, watch_places, watch_text};
 pub use why::why;

@@ -2,6 +2,7 @@
 
 use bystander_model::patch::PatchReport;
 use bystander_model::report::Report;
+use bystander_model::watch::{HitLine, SummaryLine};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
@@ -15,6 +16,18 @@ pub fn run() -> Value {
 #[must_use]
 pub fn patch() -> Value {
     schema::<PatchReport>()
+}
+
+/// Gives the schema of a hit of `watch --json`.
+#[must_use]
+pub fn watch_hit() -> Value {
+    schema::<HitLine>()
+}
+
+/// Gives the schema of the last line of `watch --json`.
+#[must_use]
+pub fn watch_summary() -> Value {
+    schema::<SummaryLine>()
 }
 
 fn schema<T: JsonSchema>() -> Value {

@@ -3,16 +3,17 @@
 //! Between pages no lock is held, so a slow consumer never stops a writer; since nothing is ever changed or removed, pages fit together.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use bystander_model::event::{Event, Origin};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use rusqlite::params;
 
-use crate::record::Store;
+use crate::record::{Store, origin_word, trial_number};
 use crate::sqlite::{StoreError, Told as _};
 
-/// Rows read at once.
-const PAGE: usize = 1000;
+/// Rows read at once: few, since a row may hold thousands of hits.
+const PAGE: usize = 100;
 
 impl Store {
     /// Iterates over the events of a run in the order of insertion.
@@ -21,6 +22,23 @@ impl Store {
     /// The run is not recorded, or the record cannot be read.
     pub fn events(&self, run: &RunId) -> Result<Events<'_>, StoreError> {
         Ok(Events { store: self, run: run.clone(), row: self.number_of(run)?, after: 0, page: VecDeque::new(), done: false })
+    }
+}
+
+impl Store {
+    /// Reads the events of `(run, trial, origin)` with these numbers, in their order.
+    ///
+    /// # Errors
+    /// The run is not recorded, or the record cannot be read.
+    pub fn numbered(&self, run: &RunId, trial: Option<TrialId>, origin: Origin, numbers: Range<u64>) -> Result<Vec<Event>, StoreError> {
+        let sql = "SELECT number, trial, origin, seq, time_ns, body FROM event \
+                   WHERE run = ?1 AND trial = ?2 AND origin = ?3 AND seq >= ?4 AND seq < ?5 ORDER BY seq";
+        let events = Events { store: self, run: run.clone(), row: self.number_of(run)?, after: 0, page: VecDeque::new(), done: true };
+        let mut statement = self.connection().prepare_cached(sql).told(self.path())?;
+        let (from, to) = (numbers.start.cast_signed(), numbers.end.cast_signed());
+        let rows = statement.query_map(params![events.row, trial_number(trial), origin_word(origin), from, to], stored);
+        let rows: Vec<Stored> = rows.told(self.path())?.collect::<rusqlite::Result<_>>().told(self.path())?;
+        rows.into_iter().map(|row| events.event(row)).collect()
     }
 }
 
@@ -46,21 +64,16 @@ struct Stored {
     body: String,
 }
 
+fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<Stored> {
+    Ok(Stored { number: row.get(0)?, trial: row.get(1)?, origin: row.get(2)?, seq: row.get(3)?, time_ns: row.get(4)?, body: row.get(5)? })
+}
+
 impl Events<'_> {
     fn turn_page(&mut self) -> Result<(), StoreError> {
         let sql = "SELECT number, trial, origin, seq, time_ns, body FROM event WHERE run = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
         let path = self.store.path();
         let mut statement = self.store.connection().prepare_cached(sql).told(path)?;
-        let rows = statement.query_map(params![self.row, self.after, PAGE as i64], |row| {
-            Ok(Stored {
-                number: row.get(0)?,
-                trial: row.get(1)?,
-                origin: row.get(2)?,
-                seq: row.get(3)?,
-                time_ns: row.get(4)?,
-                body: row.get(5)?,
-            })
-        });
+        let rows = statement.query_map(params![self.row, self.after, PAGE as i64], stored);
         self.page = rows.told(path)?.collect::<rusqlite::Result<_>>().told(path)?;
         self.done = self.page.len() < PAGE;
         self.after = self.page.back().map_or(self.after, |last| last.number);

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use bystander_model::event::{Event, EventBody, Origin};
 use bystander_model::ids::{RunId, TrialId};
+use bystander_model::watch::WatchEvent;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use serde::Deserialize;
 
 use crate::connect::connect;
 use crate::runs::{RunRecord, RunStatus};
@@ -114,7 +116,14 @@ impl Store {
 
 /// Whether an event must survive a power loss: what a resume builds on, and what a user was told is proven.
 const fn is_milestone(body: &EventBody) -> bool {
-    matches!(body, EventBody::RunStarted { .. } | EventBody::TrialEnded(_) | EventBody::Restored { .. } | EventBody::RunEnded(_))
+    matches!(
+        body,
+        EventBody::RunStarted { .. }
+            | EventBody::TrialEnded(_)
+            | EventBody::Restored { .. }
+            | EventBody::RunEnded(_)
+            | EventBody::Watch(WatchEvent::Started(_) | WatchEvent::Ended(_))
+    )
 }
 
 /// The form of an event in its row.
@@ -127,17 +136,24 @@ struct EventRow {
     body: String,
 }
 
+/// The part of an event's text that a row has beside it.
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+}
+
 impl EventRow {
     fn of(event: &Event) -> Result<Self, StoreError> {
         let unwritable = |kind: &str| {
             let kind = kind.to_owned();
             move |source| StoreError::Unwritable { kind, source }
         };
-        let value = serde_json::to_value(&event.body).map_err(unwritable("strange"))?;
-        let kind = value.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
-        let body = value.to_string();
-        // What cannot be read again must stop the run now, not a reader later.
-        serde_json::from_str::<EventBody>(&body).map_err(unwritable(&kind))?;
+        let body = serde_json::to_string(&event.body).map_err(unwritable("strange"))?;
+        let Kind { kind } = serde_json::from_str(&body).map_err(unwritable("strange"))?;
+        // What cannot be read again must stop the run now, not a reader later. A captured value of any form can be, and hits are too many to try.
+        if !matches!(event.body, EventBody::Watch(WatchEvent::Hits(_))) {
+            serde_json::from_str::<EventBody>(&body).map_err(unwritable(&kind))?;
+        }
         let (seq, time_ns) = (event.seq.cast_signed(), event.time.0.cast_signed());
         Ok(Self { trial: trial_number(event.trial), origin: origin_word(event.origin), seq, time_ns, kind, body })
     }
@@ -157,6 +173,8 @@ fn insert(transaction: &Transaction<'_>, path: &Path, event: &Event) -> Result<b
     let status = match &event.body {
         EventBody::RunStarted { .. } | EventBody::RunResumed => RunStatus::Running,
         EventBody::RunEnded(end) => RunStatus::from(end),
+        EventBody::Watch(WatchEvent::Ended(end)) if end.interrupted => RunStatus::Interrupted,
+        EventBody::Watch(WatchEvent::Ended(_)) => RunStatus::Finished,
         _ => return Ok(true),
     };
     transaction.execute("UPDATE run SET status = ?2 WHERE id = ?1", params![event.run.0, status.word()]).told(path)?;

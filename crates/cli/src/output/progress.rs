@@ -45,6 +45,7 @@ impl Progress {
             | EventBody::RunResumed
             | EventBody::Edited(_)
             | EventBody::Restored { .. }
+            | EventBody::Watch(_)
             | EventBody::RunEnded(_) => {}
             EventBody::Undone(undone) if undone.exact => {}
             _ => self.line(&line),
