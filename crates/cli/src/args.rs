@@ -1,8 +1,10 @@
 //! What is typed: the command line as clap sees it. What it decides is up to the commands.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use bystander_model::probe::Delivery;
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Runs a program under controlled conditions, looks inside it without changing it, says what makes the difference, and proves that the looking
 /// did not.
@@ -31,7 +33,9 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run an experiment, or take up one that was stopped; print the table and the answers.
     Run(RunArgs),
-    /// Print the results of a run again.
+    /// Run a command once with probes and print their hits as they come.
+    Watch(WatchArgs),
+    /// Print the results of a run, or of a watched command, again.
     Show(ShowArgs),
     /// Edits on disk that can be taken back.
     #[command(subcommand)]
@@ -59,6 +63,68 @@ pub(crate) struct RunArgs {
     pub(crate) why: bool,
 }
 
+/// Arguments of `watch`.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Runs a command once, in this environment and directory, with probes in every Python process of its tree, and prints each hit as it comes.\n\n\
+A probe is written on one line:\n\
+  PLACE [{EXPR, EXPR}] [if EXPR] [limit N[, M/s]] [after \"PATTERN\"] [rank EXPR] [unsafe] [as NAME]\n\
+where PLACE is `path/to/file.py:LINE`, `module:function`, `module:function@return` or `module:function@raise`:\n\
+  app/sizing.py:42 {rest, total} if rest < 0\n\
+  pkg.mod:Class.method@return {return, self.fraction} limit 100, 10/s\n\n\
+Hits go to standard output; standard output and standard error of the command both go to standard error, as they are. With --output FILE hits go to the \
+file, and the command keeps its own streams. A summary follows on standard error. Every hit is recorded before it is printed: `bystander show` \
+prints all of it again.\n\n\
+Ctrl-C ends the command's whole tree: SIGTERM, and SIGKILL after 10 s or a second Ctrl-C. Where nobody reads the hits any more, the command goes on and \
+they are still recorded. A probe that cannot be placed is refused before anything is launched.",
+    after_help = "Exit codes: 0 the command ended with 0 and every probe was in place; 1 the command ended otherwise; 2 it ended with 0, but a probe was \
+refused in a process or in place in none, so that its silence says nothing; 3 bad input, nothing was launched; 4 trouble of bystander itself; 130 interrupted."
+)]
+pub(crate) struct WatchArgs {
+    /// A probe: a place, and what to capture there. Repeat it for more.
+    #[arg(short = 'p', long = "probe", value_name = "PROBE")]
+    pub(crate) probes: Vec<String>,
+    /// How probes get into the program, where they do not say it themselves with `via`.
+    #[arg(long, value_enum, default_value_t = DeliveryWord::Auto, hide_possible_values = true, value_name = "auto|overlay|mount|patch")]
+    pub(crate) delivery: DeliveryWord,
+    /// The number of hits to record in each process, for probes that name no limit [default: 1000]; hits beyond it are counted.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Write the hits to a file, and leave the command its own standard output and standard error.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The Python that the command starts in the end, where the command is neither one nor a script that names one.
+    #[arg(long, value_name = "PYTHON")]
+    pub(crate) python: Option<OsString>,
+    /// The command with its arguments, after `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// How probes get into the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeliveryWord {
+    /// The least disturbing way that reaches it.
+    Auto,
+    /// By import in the process.
+    Overlay,
+    /// By a private mount.
+    Mount,
+    /// By an edit on disk.
+    Patch,
+}
+
+impl From<DeliveryWord> for Delivery {
+    fn from(word: DeliveryWord) -> Self {
+        match word {
+            DeliveryWord::Auto => Self::Auto,
+            DeliveryWord::Overlay => Self::Overlay,
+            DeliveryWord::Mount => Self::Mount,
+            DeliveryWord::Patch => Self::Patch,
+        }
+    }
+}
+
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
@@ -75,13 +141,118 @@ pub(crate) struct ShowArgs {
 /// The verbs of `patch`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PatchCommand {
-    /// List every live edit of this user, from any folder, and those that this state directory undid.
+    /// Put edits on disk that can be taken back: by exact text, by a pattern of code, or as probes.
+    Apply(Box<PatchApplyArgs>),
+    /// List every live edit of this user, from any folder, and those that this state directory undid. Exit code 1 where one is live.
     Status,
-    /// Undo live edits: those named, or all of this state directory.
-    Revert {
+    /// Show each live edit as a unified diff.
+    Diff {
         /// Ids as `status` prints them [default: all].
         ids: Vec<String>,
     },
-    /// Check that nothing of an edit is left: bytes, metadata, bytecode, journal.
-    Verify,
+    /// Undo live edits: those named, or all of this state directory.
+    Revert {
+        /// Ids as `status` prints them, or as they stand in the mark of an edit [default: all of this state directory].
+        ids: Vec<String>,
+        /// Undo every live edit of this user, whatever state directory holds it.
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
+    },
+    /// Prove that nothing of an edit is left: bytes, metadata, marks anywhere in the tree, bytecode, journal. Exit code 1 where something is.
+    Verify(PatchVerifyArgs),
+    /// Print the hits that probes put in by `apply` have left so far.
+    Hits {
+        /// Ids as `status` prints them [default: all].
+        ids: Vec<String>,
+    },
+}
+
+/// Arguments of `patch apply`.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Puts edits on disk that can be taken back. All of them are made, or none; they stay until `patch revert` or `--expire`.\n\n\
+  patch apply --file app.py --find 'rest = total - used' --insert-after 'print(rest)'\n\
+  patch apply --file app.py --pattern 'rest = ...' --insert-after 'print(rest)' --expire 2h\n\
+  patch apply 'app/sizing.py:42 {rest}'\n\n\
+A text must be there exactly once. A text to put in goes on the line of what was found wherever that means the same, so that line numbers hold; \
+else it gets lines of its own, with the indent of the place. Where it begins with a blank or a punctuation mark it is put right there. A comment with \
+a mark names the edit.\n\nIn a pattern, `$NAME` stands for one thing and `...` or `$$$` for any number; what `$NAME` stood for can be used in the text to put in.",
+    group = clap::ArgGroup::new("what").args(["find", "find_file", "pattern"]),
+    group = clap::ArgGroup::new("action").args(["replace", "replace_file", "insert_after", "insert_after_file", "insert_before", "insert_before_file"]),
+)]
+pub(crate) struct PatchApplyArgs {
+    /// Probes to put into Python files: `path/to/file.py:LINE {EXPR, EXPR}` or `module:function {EXPR}`.
+    #[arg(value_name = "PROBE", conflicts_with_all = ["file", "what", "action"])]
+    pub(crate) probes: Vec<String>,
+    /// A file to edit; repeat it to make the same edit in several.
+    #[arg(long, value_name = "FILE", requires_all = ["what", "action"])]
+    pub(crate) file: Vec<PathBuf>,
+    /// The exact text to find; several lines are one text.
+    #[arg(long, value_name = "TEXT", requires = "file")]
+    pub(crate) find: Option<String>,
+    /// A file with the exact text to find.
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub(crate) find_file: Option<PathBuf>,
+    /// Code with holes to find, in Python, Rust, C, C++, CUDA, JavaScript, TypeScript or Go.
+    #[arg(long, value_name = "CODE", requires = "file")]
+    pub(crate) pattern: Option<String>,
+    /// The text to put in place of what was found; nothing takes it out.
+    #[arg(long, value_name = "TEXT", requires = "file", allow_hyphen_values = true)]
+    pub(crate) replace: Option<String>,
+    /// A file with the text to put in place of what was found.
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub(crate) replace_file: Option<PathBuf>,
+    /// The text to put in after what was found.
+    #[arg(long, value_name = "TEXT", requires = "file", allow_hyphen_values = true)]
+    pub(crate) insert_after: Option<String>,
+    /// A file with the text to put in after what was found.
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub(crate) insert_after_file: Option<PathBuf>,
+    /// The text to put in before what was found.
+    #[arg(long, value_name = "TEXT", requires = "file", allow_hyphen_values = true)]
+    pub(crate) insert_before: Option<String>,
+    /// A file with the text to put in before what was found.
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub(crate) insert_before_file: Option<PathBuf>,
+    /// Edit every place that is found, not the only one.
+    #[arg(long)]
+    pub(crate) all_matches: bool,
+    /// The language, where the name of the file does not tell it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) lang: Option<String>,
+    /// What begins a comment in a language that bystander does not know, so that the edit can be marked, such as `#`.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) comment: Option<String>,
+    /// Put the text right beside what was found, whatever the line.
+    #[arg(long)]
+    pub(crate) inline: bool,
+    /// Make the edit also where it leaves a syntax error.
+    #[arg(long)]
+    pub(crate) unchecked: bool,
+    /// Take the edits back by themselves after this time, such as `2h`, `90s` or `1d`.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expire: Option<String>,
+    /// A name for the edits.
+    #[arg(long, value_name = "NAME", default_value = "patch")]
+    pub(crate) name: String,
+    /// The Python that will load the files that probes are put into [default: python3].
+    #[arg(long, value_name = "PYTHON")]
+    pub(crate) python: Option<PathBuf>,
+    /// Show what would be done; nothing is written.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Arguments of `patch verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "As a check before every commit, in .git/hooks/pre-commit:\n  #!/bin/sh\n  exec bystander patch verify --staged")]
+pub(crate) struct PatchVerifyArgs {
+    /// Folders or files to search for marks [default: the folder of the state directory, or the working directory].
+    pub(crate) paths: Vec<PathBuf>,
+    /// Look only at what is staged for a git commit, as a check before it.
+    #[arg(long, conflicts_with = "paths")]
+    pub(crate) staged: bool,
+    /// Also name calls of debuggers that were left in Python files: `breakpoint()`, `pdb.set_trace()`, `debugpy.listen()`.
+    #[arg(long, conflicts_with = "staged")]
+    pub(crate) strict: bool,
 }

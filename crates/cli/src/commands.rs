@@ -4,8 +4,11 @@ mod doctor;
 mod patch;
 mod run;
 mod show;
+mod watch;
 
 use std::process::ExitCode;
+
+pub(crate) use patch::expire::{ARGUMENT as EXPIRE_ARGUMENT, main as expire};
 
 use crate::args::{Args, Command};
 use crate::output::Output;
@@ -14,8 +17,10 @@ use crate::output::Output;
 pub(crate) fn run(args: Args) -> ExitCode {
     let mut output = Output::new(args.json);
     let state = args.state.as_deref();
+    patch::expire::undo_expired(&output);
     let done = match args.command {
         Command::Run(run) => run::run(&run, state, &mut output),
+        Command::Watch(watch) => watch::run(&watch, state, &mut output),
         Command::Show(show) => show::run(&show, state, &mut output),
         Command::Patch(patch) => patch::run(&patch, state, &mut output),
         Command::Doctor => doctor::run(state, &mut output),

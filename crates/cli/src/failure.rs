@@ -1,6 +1,8 @@
 //! Every way a command can fail: a kind that is the exit code, what happened, and the next step.
 
+use std::collections::BTreeMap;
 use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bystander_model::diagnostic::Diagnostic;
@@ -42,11 +44,20 @@ pub(crate) struct Failure {
     pub(crate) hints: Vec<String>,
     /// Problems with places in files.
     pub(crate) problems: Vec<Diagnostic>,
+    /// Texts that problems are in and that lie in no file, such as what was typed.
+    pub(crate) sources: BTreeMap<PathBuf, String>,
 }
 
 impl Failure {
     pub(crate) fn user(message: impl Into<String>) -> Self {
-        Self { kind: Kind::User, message: message.into(), causes: Vec::new(), hints: Vec::new(), problems: Vec::new() }
+        Self {
+            kind: Kind::User,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+            problems: Vec::new(),
+            sources: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn environment(message: impl Into<String>) -> Self {

@@ -1,11 +1,13 @@
 //! The only place that prints. Standard output is data, standard error is talk.
 
 mod finding;
+mod hits;
 mod plan;
 mod progress;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bystander_lab::ledger::{Ledger, TrialRecord};
@@ -14,9 +16,10 @@ use bystander_lab::plan::Plan;
 use bystander_lab::provenance::Difference;
 use bystander_model::FORMAT;
 use bystander_model::diagnostic::Diagnostic;
-use bystander_model::ids::RunId;
-use bystander_model::patch::PatchReport;
+use bystander_model::ids::{RunId, TimeNs};
+use bystander_model::patch::{ApplyReport, DiffReport, PatchReport};
 use bystander_model::report::Report;
+use bystander_model::watch::{WatchStart, WatchSummary};
 
 use bystander_report::Style;
 use serde_json::json;
@@ -24,6 +27,7 @@ use serde_json::json;
 use crate::failure::{Failure, exit};
 
 pub(crate) use finding::Finding;
+pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use progress::Progress;
 
 /// Lines are no wider than this where there is no terminal to ask.
@@ -113,18 +117,38 @@ impl Output {
         self.data(bystander_report::patch_text(report, &style).as_bytes());
     }
 
+    /// Prints what `patch apply` did.
+    pub(crate) fn applied(&mut self, report: &ApplyReport) {
+        if self.json {
+            return self.json(&serde_json::to_value(report).unwrap_or_default());
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::apply_text(report, &style).as_bytes());
+    }
+
+    /// Prints live edits as differences.
+    pub(crate) fn edit_diffs(&mut self, report: &DiffReport) {
+        if self.json {
+            return self.json(&serde_json::to_value(report).unwrap_or_default());
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::diff_text(report, &style).as_bytes());
+    }
+
     /// Shows problems with places in files.
     pub(crate) fn problems(&mut self, problems: &[Diagnostic]) {
         if !problems.is_empty() {
-            self.say(&self.rendered(problems));
+            self.say(&self.rendered(problems, &BTreeMap::new()));
         }
     }
 
-    fn rendered(&self, problems: &[Diagnostic]) -> String {
-        let mut sources = std::collections::BTreeMap::new();
+    fn rendered(&self, problems: &[Diagnostic], known: &BTreeMap<PathBuf, String>) -> String {
+        let mut sources = known.clone();
         for file in problems.iter().filter_map(|problem| problem.file.clone()) {
             // A file that cannot be read any more is named without its text.
-            if let Ok(text) = std::fs::read_to_string(&file) {
+            if !sources.contains_key(&file)
+                && let Ok(text) = std::fs::read_to_string(&file)
+            {
                 sources.insert(file, text);
             }
         }
@@ -140,7 +164,9 @@ impl Output {
                 "error": { "kind": format!("{:?}", failure.kind).to_lowercase(), "message": failure.message, "causes": failure.causes, "hints": failure.hints, "problems": failure.problems },
             }));
         }
-        self.problems(&failure.problems);
+        if !failure.problems.is_empty() {
+            self.say(&self.rendered(&failure.problems, &failure.sources));
+        }
         let mut text = format!("error: {}", failure.message);
         for cause in &failure.causes {
             text.push_str(&format!("\n  because: {cause}"));
@@ -168,6 +194,41 @@ impl Output {
     /// Shows what happens while it happens.
     pub(crate) fn progress(&self, plan: &Plan) -> Progress {
         Progress::new(plan, io::stderr().is_terminal())
+    }
+
+    /// Says what is watched, and where each probe goes.
+    pub(crate) fn watching(&self, start: &WatchStart) {
+        self.say(&bystander_report::watch_places(start, &self.style(&io::stderr())));
+    }
+
+    /// The way of hits to standard output, or to a file.
+    pub(crate) fn hits(&mut self, to: Option<HitsTo>, names: Vec<String>, read_back: ReadBack) -> Hits {
+        self.answered = true;
+        Hits::start(to, self.json, names, self.style(&io::stdout()), read_back)
+    }
+
+    /// The way of recorded hits to standard output.
+    pub(crate) fn recorded_hits(&mut self, started: TimeNs, names: Vec<String>) -> RecordedHits {
+        self.answered = true;
+        RecordedHits::new(started, self.json, names, self.style(&io::stdout()))
+    }
+
+    /// Says what came of a watched command; as JSON it is among the hits already.
+    pub(crate) fn watched(&self, summary: &WatchSummary, state: &Path) {
+        let again = format!("bystander show {}{}", summary.run, state_option(state));
+        if self.json {
+            return self.say(&format!("recorded: {again}"));
+        }
+        self.say(&bystander_report::watch_text(summary, &self.style(&io::stderr()), &again));
+    }
+
+    /// Prints what came of a watched command that is shown again.
+    pub(crate) fn watched_again(&mut self, summary: &WatchSummary) {
+        if self.json {
+            self.answered = true;
+            return self.data(&bystander_report::summary_json(summary));
+        }
+        self.say(&bystander_report::watch_text(summary, &self.style(&io::stderr()), ""));
     }
 
     /// Prints what two trials differ in.

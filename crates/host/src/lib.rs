@@ -12,3 +12,4 @@ pub mod metrics;
 pub mod owner;
 pub mod proof;
 pub mod secrets;
+pub mod watching;

@@ -22,6 +22,7 @@ use bystander_lab::plan::Plan;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::edit::RevertedEdit;
 use bystander_model::event::{FileProof, TrialEnd};
+use bystander_model::ids::{RunId, TrialId};
 use bystander_model::patch::EditState;
 use bystander_model::provenance::PythonInfo;
 use bystander_probe::{CheckedProbe, OVERLAY_VARIABLE};
@@ -39,6 +40,7 @@ use crate::secrets::{self, Masker};
 use turns::{Turn, Wanted, folders_of};
 
 pub use check::check;
+pub(crate) use instruments::uncovered;
 
 /// Makes the readers of one trial's output: those who know an engine.
 pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>>>;
@@ -146,8 +148,13 @@ impl LocalPlace {
 
     /// The folder of a trial's rings.
     fn rings(&self, order: &TrialOrder) -> PathBuf {
-        PathBuf::from(RINGS).join(format!("{RING_PREFIX}{}@{}@{}", self.owner, order.run, order.trial))
+        ring_folder(&self.owner, &order.run, order.trial)
     }
+}
+
+/// The folder of a trial's rings; the sweep knows it by its name.
+pub(crate) fn ring_folder(owner: &Owner, run: &RunId, trial: TrialId) -> PathBuf {
+    PathBuf::from(RINGS).join(format!("{RING_PREFIX}{owner}@{run}@{trial}"))
 }
 
 /// Who holds a port, as far as it may be known.

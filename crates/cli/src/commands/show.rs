@@ -8,6 +8,7 @@ use bystander_lab::{provenance, summary};
 use bystander_model::ids::TrialId;
 use bystander_store::{RunLock, RunRecord, StateDir, Store};
 
+use super::watch;
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -18,6 +19,12 @@ pub(crate) fn run(args: &ShowArgs, named: Option<&Path>, output: &mut Output) ->
     let state = state::to_read(named)?;
     let store = state::open(&state)?;
     let record = find(&store, &state, args.run.as_deref())?;
+    if watch::is_watched(&store, &record.id)? {
+        if args.diff.is_some() {
+            return Err(Failure::user(format!("failed to compare: {} is a watched command, of one launch", record.id)));
+        }
+        return watch::show(&store, &record, &state, output);
+    }
     let ledger = state::replay(&store, &record)?;
     if let Some(pair) = &args.diff {
         return diff(&ledger, pair, output);
@@ -38,7 +45,7 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
         None => store.latest(),
     };
     found.map_err(|error| Failure::user("failed to find the run").because(&error))?.ok_or_else(|| {
-        Failure::user(format!("failed to find a run: {} holds none", state.path().display())).hint("`bystander run FILE` makes one")
+        Failure::user(format!("failed to find a run: {} holds none", state.path().display())).hint("`bystander run FILE` and `bystander watch` make one")
     })
 }
 

@@ -186,7 +186,7 @@ impl Probes {
 }
 
 /// Receipts for Python processes of the tree that never loaded the overlay. Only processes that a sample saw are known: a very short one may be missing.
-pub(super) fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[String]) -> Vec<Receipt> {
+pub(crate) fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[String]) -> Vec<Receipt> {
     let python = |process: &&ProcessInfo| process.exe.as_deref().is_some_and(machine::is_python);
     let missing = processes.iter().filter(python).filter(|process| !covered.contains(&process.pid));
     let receipt = |process: &ProcessInfo, probe: &String| Receipt {

@@ -1,0 +1,211 @@
+//! `bystander watch`: one command, run once with probes, and its hits as they come; or the places that a file has for probes.
+
+mod again;
+mod problems;
+mod recording;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use bystander_host::local::LocalPlace;
+use bystander_host::watching::{self, CheckError, Checked, Launch, Request, WatchError};
+use bystander_lab::place::Place as _;
+use bystander_model::hit::ReceiptState;
+use bystander_model::ids::RunId;
+use bystander_model::probe::{Delivery, ProbeSpec};
+use bystander_model::watch::{WatchProbe, WatchStart, WatchStatus, WatchSummary};
+use bystander_store::{RunLock, StateDir};
+use bystander_supervise::Canceller;
+use bystander_supervise::trial::Inherited;
+
+use crate::args::WatchArgs;
+use crate::failure::{Failure, exit};
+use crate::output::{HitsTo, Output};
+use crate::{interrupt, reading, state};
+
+use problems::Typed;
+use recording::Recording;
+
+pub(super) use again::{is_watched, show};
+
+/// Watches a command.
+pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
+    if args.probes.is_empty() {
+        return Err(
+            Failure::user("failed to watch the command: no probe is given").hint(format!("give one with -p PROBE: {}", problems::FORM))
+        );
+    }
+    if args.command.is_empty() {
+        return Err(
+            Failure::user("failed to watch: no command is given").hint("write it after `--`: bystander watch -p PROBE -- python3 app.py")
+        );
+    }
+    let typed = problems::parse(&args.probes)?;
+    let request = request(args, &typed)?;
+    let checked = watching::check(request).map_err(|error| refused(&error, &typed, args.python.is_some()))?;
+    let to = destination(args)?;
+    let streams = streams(to.is_some()).map_err(|error| Failure::environment("failed to hand on the standard streams").because(&error))?;
+    let path = named.map_or_else(|| StateDir::beside(&checked.request().cwd.join("any")), PathBuf::from);
+    let state = StateDir::open(&path).map_err(|error| state::of_state(&error))?;
+    let canceller = interrupt::canceller()?;
+    let mut place = LocalPlace::open(&state, &state::registry()?, state::journal(&state)?, canceller.clone(), reading::readers())
+        .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?;
+    place.sweep().map_err(|error| Failure::environment("failed to remove what a killed run had left").because(&*error))?;
+    let run = state.new_run(Path::new("watch"), jiff::Timestamp::now()).map_err(|error| state::of_state(&error))?;
+    let _lock = RunLock::acquire(&state, &run).map_err(|error| state::of_lock(&error))?;
+    let start = start(&checked, &typed, &place);
+    output.watching(&start);
+    let store = state::open(&state)?;
+    let names = start.probes.iter().map(|probe| probe.spec.name.clone()).collect();
+    let mut recording = Recording::begin(store, &run, start, output.hits(to, names, again::reader(&state, &run)))?;
+    let launch = Launch { state: &state, run: &run, streams, canceller: &canceller };
+    let watched = watching::run(&checked, launch, &mut |happened| {
+        recording.take(happened).inspect_err(|error| {
+            output.say(&format!("bystander: hits are neither recorded nor printed any more ({error}); the program goes on"))
+        })
+    });
+    let summary = recording.summary();
+    if matches!(&watched, Err(error) if !matches!(error, WatchError::Record(_))) {
+        recording.forget();
+        return Err(of_watch(watched));
+    }
+    finish(recording, &summary, &run, &canceller, &state, output);
+    match watched {
+        Ok(()) => Ok(ExitCode::from(exit_code(&summary))),
+        failed => Err(of_watch(failed)),
+    }
+}
+
+/// The last hits and the summary.
+fn finish(recording: Recording, summary: &WatchSummary, run: &RunId, canceller: &Canceller, state: &StateDir, output: &mut Output) {
+    let unshown = recording.end(summary, canceller);
+    if unshown > 0 {
+        output.say(&format!("{unshown} hits were recorded and not printed: nobody reads them (`bystander show {run}` has them)"));
+    }
+    output.watched(summary, state.path());
+}
+
+/// What is to be run.
+fn request(args: &WatchArgs, typed: &[Typed]) -> Result<Request, Failure> {
+    let cwd = std::env::current_dir().map_err(|error| {
+        Failure::environment("failed to find the working directory")
+            .because(&error)
+            .hint("it was removed or may not be entered; `cd` to one that is there")
+    })?;
+    let mut names: BTreeSet<String> = typed.iter().map(|typed| typed.probe.name.clone()).filter(|name| !name.is_empty()).collect();
+    let mut number = 0;
+    let mut name = |probe: &mut ProbeSpec| {
+        while probe.name.is_empty() {
+            number += 1;
+            let free = format!("p{number}");
+            if names.insert(free.clone()) {
+                probe.name = free;
+            }
+        }
+    };
+    let probes = typed.iter().map(|typed| {
+        let mut probe = typed.probe.clone();
+        name(&mut probe);
+        probe.limit = probe.limit.or(args.limit);
+        if probe.delivery == Delivery::Auto {
+            probe.delivery = args.delivery.into();
+        }
+        probe
+    });
+    let probes = probes.collect();
+    let env: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    Ok(Request { command: args.command.clone(), env, cwd, python: args.python.clone(), probes })
+}
+
+/// The file for hits, made before anything runs.
+fn destination(args: &WatchArgs) -> Result<Option<HitsTo>, Failure> {
+    let Some(path) = &args.output else { return Ok(None) };
+    let file = File::create(path).map_err(|error| {
+        Failure::environment(format!("failed to make the file for hits {}", path.display()))
+            .because(&error)
+            .hint("name another with --output FILE")
+    })?;
+    Ok(Some(HitsTo { file, path: path.clone() }))
+}
+
+/// The program's streams: its own where hits go to a file; else both of its outputs go to our standard error, and hits have standard output for
+/// themselves.
+fn streams(own: bool) -> std::io::Result<Inherited> {
+    let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
+    let stdout = if own { std::io::stdout().as_fd().try_clone_to_owned()? } else { stderr.try_clone()? };
+    Ok(Inherited { stdin: std::io::stdin().as_fd().try_clone_to_owned()?, stdout, stderr })
+}
+
+fn start(checked: &Checked, typed: &[Typed], place: &LocalPlace) -> WatchStart {
+    let words: Vec<String> = checked.request().command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let probes = checked.request().probes.iter().zip(checked.probes()).zip(typed).map(|((spec, found), _)| WatchProbe {
+        spec: spec.clone(),
+        placed: found.chosen.clone(),
+        file: found.path.clone(),
+        function: found.scope.clone(),
+        delivery: Delivery::Overlay,
+        limits: None,
+    });
+    WatchStart {
+        command: place.masker().command(&words),
+        cwd: checked.request().cwd.clone(),
+        probes: probes.collect(),
+        python: Some(checked.python().to_owned()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+fn refused(error: &CheckError, typed: &[Typed], named: bool) -> Failure {
+    let failure = Failure::user("failed to watch the command; nothing was launched");
+    match error {
+        CheckError::Probes(found) => problems::of_places(failure, found, typed),
+        CheckError::Handover { .. } => {
+            failure.because(error).hint("watch the command that runs inside: only its own process tree can be watched")
+        }
+        CheckError::Command(_) if named => failure.because(error).hint("mend the command, `--python`, or PATH"),
+        CheckError::Command(_) => failure.because(error).hint("mend the first word after `--`, or PATH"),
+        CheckError::Python(bystander_probe::InterpreterError::NotPython { .. }) => failure
+            .because(error)
+            .hint("name the Python that it starts in the end with `--python PYTHON`: the probes are in every Python process of its tree")
+            .hint("or start the program by its Python (`-- python3 -m …`); for other languages `bystander patch` edits any text file"),
+        CheckError::Python(_) => failure.because(error).hint("probes need the program's own Python, 3.8 or newer"),
+    }
+}
+
+fn of_watch(watched: Result<(), WatchError>) -> Failure {
+    let Err(error) = watched else { return Failure::environment("failed to watch the command") };
+    match &error {
+        WatchError::Start(_) => Failure::user("failed to launch the command")
+            .because(&error)
+            .hint("it must be a program that this user may run, in a directory that is there"),
+        WatchError::Record(_) => Failure::environment("failed to record everything that was seen")
+            .because(&error)
+            .hint("what was printed is recorded; mend the cause, such as a full disk, or name another directory with --state DIR"),
+        _ => Failure::environment("failed to watch the command").because(&error),
+    }
+}
+
+/// The exit code of a watched command, as its help says it.
+pub(super) fn exit_code(summary: &WatchSummary) -> u8 {
+    match summary.status {
+        WatchStatus::Interrupted | WatchStatus::Killed => return exit::INTERRUPTED,
+        WatchStatus::Running => return exit::UNDETERMINED,
+        WatchStatus::Ended => {}
+    }
+    if summary.trouble.is_some() {
+        return exit::HARNESS;
+    }
+    if summary.exit != Some(0) {
+        return exit::FAILED;
+    }
+    let was_in_place = |state: &ReceiptState| {
+        matches!(state, ReceiptState::Armed | ReceiptState::NotReached | ReceiptState::Paused | ReceiptState::Expired)
+    };
+    let known =
+        summary.probes.iter().all(|probe| probe.states.keys().any(was_in_place) && !probe.states.contains_key(&ReceiptState::Refused));
+    if known { exit::ANSWERED } else { exit::UNDETERMINED }
+}

@@ -1,0 +1,128 @@
+//! What can be known before the launch: the command is there, and the program's own Python finds every place. Nothing of the program runs.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use bystander_model::probe::ProbeSpec;
+use bystander_probe::{CheckedProbe, Interpreter, InterpreterError, ProbeProblem};
+use bystander_supervise::handover;
+use bystander_supervise::resolve::{ResolveError, resolve};
+use thiserror::Error;
+
+use crate::secrets;
+
+/// What is to be run with which probes.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The command, its program first.
+    pub command: Vec<OsString>,
+    /// The complete environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The Python that the program starts in the end; `None` where the command itself is one, or a script that names one.
+    pub python: Option<OsString>,
+    /// The probes, each with a name of its own.
+    pub probes: Vec<ProbeSpec>,
+}
+
+/// A command that can be run, with probes whose places were found.
+#[derive(Debug)]
+pub struct Checked {
+    pub(super) request: Request,
+    pub(super) probes: Vec<CheckedProbe>,
+    /// Secrets that the program is given; stars stand for them.
+    pub(super) hidden: Vec<String>,
+    python: String,
+}
+
+/// Why a command is not run.
+#[derive(Debug, Error)]
+pub enum CheckError {
+    /// The command hands its work to a daemon.
+    #[error("watch `{command}`: {reason}")]
+    Handover {
+        /// The command's first word.
+        command: String,
+        /// What it does.
+        reason: &'static str,
+    },
+    /// The command, or the Python that was named, cannot be run.
+    #[error(transparent)]
+    Command(#[from] ResolveError),
+    /// The interpreter does not answer, or there is none.
+    #[error(transparent)]
+    Python(#[from] InterpreterError),
+    /// Probes were refused; each with its index.
+    #[error("place {} of the probes", .0.len())]
+    Probes(Vec<(usize, ProbeProblem)>),
+}
+
+impl Checked {
+    /// The probes, in the order of the request.
+    #[must_use]
+    pub fn probes(&self) -> &[CheckedProbe] {
+        &self.probes
+    }
+
+    /// The request.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The version of the program's Python.
+    #[must_use]
+    pub fn python(&self) -> &str {
+        &self.python
+    }
+}
+
+/// Looks at a command and its probes.
+///
+/// # Errors
+/// [`CheckError`] where it cannot be run, is no Python, or a place is not there.
+pub fn check(request: Request) -> Result<Checked, CheckError> {
+    let words: Vec<String> = request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(reason) = handover::handover(&request.command) {
+        return Err(CheckError::Handover { command: words.first().cloned().unwrap_or_default(), reason });
+    }
+    let find = |name: &OsStr| resolve(name, request.env.get(OsStr::new("PATH")).map(OsString::as_os_str), &request.cwd);
+    find(request.command.first().map_or(OsStr::new(""), OsString::as_os_str))?;
+    let interpreter = match &request.python {
+        Some(python) => Interpreter::new(find(python)?, &request.cwd, variables(&request.env)),
+        None => interpreter(&words, &request.cwd, variables(&request.env))?,
+    };
+    let checked = bystander_probe::check(&interpreter, &request.probes)?;
+    let python = checked.python.clone();
+    let mut problems = Vec::new();
+    let mut probes = Vec::new();
+    for (index, found) in checked.probes.into_iter().enumerate() {
+        match found {
+            Ok(probe) => probes.push(probe),
+            Err(problem) => problems.push((index, problem)),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(CheckError::Probes(problems));
+    }
+    let env: Vec<(String, String)> =
+        request.env.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())).collect();
+    let hidden = secrets::values(&words, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    Ok(Checked { request, probes, hidden, python })
+}
+
+fn variables(env: &BTreeMap<OsString, OsString>) -> Vec<(OsString, OsString)> {
+    env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The interpreter of a command. Launchers such as `uvicorn` put the working directory on the path by themselves, so a module is looked for there
+/// too; that the program never imports it would be told by its receipts.
+fn interpreter(words: &[String], cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Interpreter, InterpreterError> {
+    let mut interpreter = Interpreter::of_command(words, cwd, env)?;
+    if !interpreter.path.iter().any(|folder| folder == cwd) {
+        interpreter.path.push(cwd.to_owned());
+    }
+    Ok(interpreter)
+}
