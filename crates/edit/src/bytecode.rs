@@ -6,6 +6,7 @@
 //! undo keep the interpreter from using the wrong one. One case is not seen: a process that looked at the original's
 //! time right before an edit and read the text right after it writes bytecode that claims to be the original's.
 
+pub(crate) mod recompile;
 mod siphash;
 
 use std::ffi::OsStr;

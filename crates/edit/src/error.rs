@@ -17,15 +17,20 @@ pub struct Holder {
     pub owner: String,
     /// The number of the process that made it.
     pub pid: u32,
-    /// Whether that process is certainly gone.
+    /// Whether nobody looks after it any more: that process is certainly gone and the edit was not to outlive it, or its time is over.
     pub gone: bool,
+    /// Whether it was made to outlive its process, by `patch apply`.
+    pub kept: bool,
     /// The state directory whose journal holds it.
     pub state_dir: PathBuf,
 }
 
 impl fmt::Display for Holder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, name, owner, pid, gone, state_dir } = self;
+        let Self { id, name, owner, pid, gone, kept, state_dir } = self;
+        if *kept {
+            return write!(out, "edit `{name}` ({id}), kept until `bystander patch revert {id}`, journal in {}", state_dir.display());
+        }
         let is_gone = if *gone { ", which is gone" } else { "" };
         write!(out, "edit `{name}` ({id}) of {owner}, process {pid}{is_gone}, journal in {}", state_dir.display())
     }
@@ -77,6 +82,12 @@ pub enum EditError {
     /// Others changed the file so that the edit cannot be taken out safely; the journal keeps both versions.
     #[error("undo {0}")]
     Conflict(Box<Conflict>),
+    /// What was written is not what stands in the file; the edit was taken back.
+    #[error("prove the edit of {file}: what stands in it is not what was written, others write to it", file = file.display())]
+    Unproven {
+        /// The file.
+        file: PathBuf,
+    },
     /// No edit has this id.
     #[error("find an edit with the id {id}")]
     UnknownId {

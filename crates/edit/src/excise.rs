@@ -4,6 +4,8 @@
 //! the edit; in the line ends that the file has now. Where nothing of it is left, there is nothing to do. Everything
 //! else is a conflict, and nothing is guessed.
 
+mod by_mark;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -26,6 +28,8 @@ pub(crate) struct Change<'b> {
     pub(crate) removed: Range<usize>,
     /// What was put into `after`.
     pub(crate) inserted: Range<usize>,
+    /// The mark in what was put in, where there is one.
+    pub(crate) mark: Option<&'b [u8]>,
 }
 
 /// What became of the edit in the bytes of others.
@@ -57,7 +61,16 @@ pub(crate) fn excise(change: &Change<'_>, current: &[u8]) -> Excision {
             Err(why) => return Excision::Unclear(why),
         }
     }
-    what_is_left(change, current)
+    if let Some(cut) = change.mark.and_then(|mark| by_mark::by_mark(change, mark, current)) {
+        return Excision::Cut(cut);
+    }
+    match what_is_left(change, current) {
+        // Others may have worked on all of its words: what counts is its mark.
+        Excision::Gone if change.mark.is_some_and(|mark| memchr::memmem::find(current, mark).is_some()) => {
+            Excision::Unclear("its mark is there, and its text is not".to_owned())
+        }
+        left => left,
+    }
 }
 
 /// Looks for the edit in one kind of line ends.
@@ -179,7 +192,7 @@ mod tests {
         let edited = edit_bytes(before.as_bytes(), find, action).expect("the text is there once");
         let current = others(String::from_utf8(edited.after.clone()).expect("text"));
         let (after, removed, inserted) = (&edited.after[..], edited.removed, edited.inserted);
-        excise(&Change { before: before.as_bytes(), after, removed, inserted }, current.as_bytes())
+        excise(&Change { before: before.as_bytes(), after, removed, inserted, mark: None }, current.as_bytes())
     }
 
     fn print(others: impl Fn(String) -> String) -> Excision {

@@ -11,6 +11,7 @@ pub(crate) mod adopt;
 mod apply;
 mod cache;
 pub(crate) mod disk;
+mod keep;
 pub(crate) mod record;
 mod undo;
 pub(crate) mod write;
@@ -26,7 +27,7 @@ use crate::error::{EditError, Holder};
 use crate::registry::Registry;
 use crate::spec::PreparedEdit;
 use crate::steps::{NoSteps, Steps};
-use crate::verify;
+use crate::verify::{self, Findings};
 use disk::Disk;
 use record::Record;
 
@@ -80,7 +81,27 @@ impl Journal {
     /// Others changed or hold the file, it cannot be put back as it is, the disk is full, or the system refuses.
     pub fn apply(&self, edit: &PreparedEdit, owner: &str) -> Result<AppliedEdit, EditError> {
         let _lock = self.disk.create()?;
-        apply::apply(&self.disk, &self.registry, edit, owner)
+        let terms = apply::Terms { owner, group: None, expires: None, renews: false };
+        apply::apply(&self.disk, &self.registry, edit, &terms)
+    }
+
+    /// Puts edits on disk that stay when this process ends, until they are taken back or `expires`, RFC 3339, is past. All are made, or none.
+    ///
+    /// Their undo gives files that are no Python source a new modification time, so that build tools see it.
+    ///
+    /// # Errors
+    /// See [`Journal::apply`]; of several edits the first that cannot be made.
+    pub fn keep(&self, edits: &[PreparedEdit], expires: Option<&str>) -> Result<Vec<AppliedEdit>, EditError> {
+        let _lock = self.disk.create()?;
+        keep::keep(&self.disk, &self.registry, edits, expires)
+    }
+
+    /// Undoes every edit whose time is over, newest first.
+    ///
+    /// # Errors
+    /// See [`Journal::revert_all`].
+    pub fn expire(&self) -> Result<Recovery, EditError> {
+        self.revert_where(Record::is_expired)
     }
 
     /// Undoes one edit. An edit that is undone already is answered again; one whose journal is lost is undone by what the registry keeps.
@@ -116,12 +137,12 @@ impl Journal {
         self.revert_where(|record| record.owner == owner)
     }
 
-    /// Undoes every edit whose process is gone, newest first, and clears what a killed process left in the journal.
+    /// Undoes every edit whose process is gone and that is not kept, or whose time is over, newest first, and clears what a killed process left in the journal.
     ///
     /// # Errors
     /// See [`Journal::revert_all`].
     pub fn recover(&self) -> Result<Recovery, EditError> {
-        self.revert_where(|record| record.process.is_gone())
+        self.revert_where(Record::is_abandoned)
     }
 
     fn revert_where(&self, wanted: impl Fn(&Record) -> bool) -> Result<Recovery, EditError> {
@@ -167,7 +188,15 @@ impl Journal {
     /// # Errors
     /// The journal or a file cannot be read.
     pub fn verify(&self) -> Result<Vec<Problem>, EditError> {
-        verify::verify(&self.disk, &self.records()?)
+        Ok(verify::verify(&self.disk, &self.records()?, None)?.problems)
+    }
+
+    /// The same, with what is worth knowing, and what was built from edited sources below `root`.
+    ///
+    /// # Errors
+    /// The journal or a file cannot be read.
+    pub fn verify_all(&self, root: &Path) -> Result<Findings, EditError> {
+        verify::verify(&self.disk, &self.records()?, Some(root))
     }
 
     fn records(&self) -> Result<Vec<Record>, EditError> {

@@ -31,32 +31,49 @@
 //! Positions are byte offsets; lines count from 1 and end at LF, CRLF or a lone CR.
 #![forbid(unsafe_code)]
 
+mod built;
 mod bytecode;
 mod candidate;
 mod diagnose;
+mod difference;
 mod encode;
+mod encoding;
 mod error;
 mod excise;
 mod journal;
 mod lines;
 mod locate;
 mod lost;
+mod marker;
+mod merge;
 mod metadata;
 mod mtime;
+mod patch;
+mod pattern;
 mod process;
 mod registry;
+mod scan;
 mod spec;
+mod staged;
 mod steps;
 mod target;
+mod users;
 mod verify;
 
 pub use candidate::Candidate;
+pub use difference::{prepared_diff, registry_diffs};
 pub use error::{Conflict, EditError, Holder};
 pub use journal::{Journal, Recovery};
 pub use locate::{Edited, LocateError, edit_bytes};
-pub use lost::recover_everywhere;
+pub use lost::{expire_everywhere, recover_everywhere};
+pub use patch::{Find, PatchError, PatchSpec, moved_lines, prepare_patches};
+pub use pattern::{Language, PatternError};
 pub use process::ProcessId;
 pub use registry::{default_registry_dir, registry_holders, registry_status};
+pub use scan::{Scan, scan};
 pub use spec::{Action, EditSpec, PrepareError, PreparedEdit, prepare, prepare_in, prepare_stack};
+pub use staged::{StagedEdit, StagedError, staged};
 pub use steps::{NoSteps, Steps};
 pub use target::TargetError;
+pub use users::{Others, others};
+pub use verify::Findings;

@@ -93,7 +93,7 @@ pub(crate) fn occurrences(bytes: &[u8], needle: &[u8], limit: usize) -> Vec<usiz
 }
 
 /// Narrows a replacement to the part between the whole lines that both texts share at their ends.
-fn differing(old: &[u8], new: &[u8]) -> (Range<usize>, Range<usize>) {
+pub(crate) fn differing(old: &[u8], new: &[u8]) -> (Range<usize>, Range<usize>) {
     let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let head =
         if same == old.len() && same == new.len() { same } else { old[..same].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1) };

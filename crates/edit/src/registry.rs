@@ -20,7 +20,6 @@ use crate::error::{EditError, Holder};
 use crate::journal::disk::{self, Disk};
 use crate::journal::record::{FORMAT, Record};
 use crate::journal::write;
-use crate::locate;
 use crate::steps::{NoSteps, Steps};
 
 /// Gives the folder of the registry: `$XDG_STATE_HOME/bystander/edits`, else `~/.local/state/bystander/edits`; `None`
@@ -86,8 +85,13 @@ impl Entry {
         Self { state_dir: state_dir.to_path_buf(), ..self }
     }
 
+    /// Whether nobody looks after it any more, by its journal where that is there.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.recorded().ok().flatten().map_or_else(|| self.record.is_abandoned(), |record| record.is_abandoned())
+    }
+
     /// Whether the process that made it is certainly gone.
-    pub(crate) fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         self.record.process.is_gone()
     }
 
@@ -104,11 +108,13 @@ impl Entry {
     }
 
     fn status(self, state: EditState) -> EditStatus {
-        EditStatus { state, ..self.record.status(&self.state_dir) }
+        let recorded = self.recorded().ok().flatten();
+        EditStatus { state, ..recorded.as_ref().unwrap_or(&self.record).status(&self.state_dir) }
     }
 
     fn holder(&self) -> Holder {
-        self.record.holder(&self.state_dir)
+        let recorded = self.recorded().ok().flatten();
+        recorded.as_ref().unwrap_or(&self.record).holder(&self.state_dir)
     }
 }
 
@@ -195,7 +201,7 @@ impl Registry {
             return Ok(metadata.mtime == record.mtime);
         }
         let torn = write::torn(&current, &before, &after) || write::torn(&current, &after, &before);
-        let marked = !record.marker.is_empty() && !locate::occurrences(&current, &record.marker, 1).is_empty();
+        let marked = record.is_in(&current);
         Ok(current == after || torn || marked)
     }
 

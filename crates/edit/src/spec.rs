@@ -65,6 +65,10 @@ pub struct PreparedEdit {
     /// The lines that hold inserted bytes, from 1, end exclusive: in `after`, or, for an edit out of
     /// [`prepare_stack`], in the file with every edit of the stack.
     pub added_lines: Range<u32>,
+    /// The id that the edit gets; `None` where the journal makes one.
+    pub id: Option<String>,
+    /// Whether a mark with the id is in the text.
+    pub marked: bool,
 }
 
 /// Why an edit cannot be made.
@@ -138,7 +142,7 @@ pub fn prepare_in(spec: &EditSpec, real: &Path, before: Vec<u8>) -> Result<Prepa
     let file = spec.file.clone();
     match locate::edit_bytes(&before, &spec.find, &spec.action) {
         Ok(Edited { after, removed, inserted, added_lines }) => {
-            Ok(PreparedEdit { name: spec.name.clone(), file, real: real.to_path_buf(), before, after, removed, inserted, added_lines })
+            Ok(PreparedEdit { name: spec.name.clone(), file, real: real.to_path_buf(), before, after, removed, inserted, added_lines, id: None, marked: false })
         }
         Err(LocateError::EmptyFind) => Err(PrepareError::EmptyFind { file }),
         Err(LocateError::NoChange) => Err(PrepareError::NoChange { file }),

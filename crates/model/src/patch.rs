@@ -1,5 +1,6 @@
 //! The answers of `patch status` and `patch verify`.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -32,6 +33,9 @@ pub struct EditStatus {
     pub made: String,
     /// When it undoes itself; `None` for edits that live as long as a trial.
     pub expires: Option<String>,
+    /// Whether it stays until it is taken back, and not only as long as the trial that made it.
+    #[serde(default)]
+    pub kept: bool,
     /// The user who made it, by numeric id.
     pub by: String,
     /// The state directory whose journal holds it.
@@ -65,8 +69,84 @@ pub struct Problem {
     pub text: String,
 }
 
-/// The answer of `patch status`, `patch revert` and `patch verify`.
+/// Something worth knowing that is no problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PatchNote {
+    /// The file, where it is about one.
+    pub file: Option<PathBuf>,
+    /// What there is to know.
+    pub text: String,
+}
+
+/// A user whose live edits may not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnseenUser {
+    /// The name.
+    pub user: String,
+    /// Where the list of edits would be below.
+    pub home: PathBuf,
+    /// Why it cannot be read.
+    pub why: String,
+}
+
+/// One edit that `patch apply` made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PatchApplied {
+    /// The journal's id; `patch revert ID` takes it back.
+    pub id: String,
+    /// The edit's name.
+    pub name: String,
+    /// The file, absolute and without links.
+    pub file: PathBuf,
+    /// The lines that hold what was put in, in the edited file, from 1, end exclusive.
+    pub lines: Range<u32>,
+    /// By how many lines the lines behind it moved.
+    pub moved_lines: i64,
+    /// Whether a mark with the id is in the text.
+    pub marked: bool,
+    /// The edit as a unified diff.
+    pub diff: String,
+}
+
+/// The answer of `patch apply`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApplyReport {
+    /// The version of this form.
+    pub format: u32,
+    /// Whether the edits are on disk; not where only a look was asked for.
+    pub made: bool,
+    /// The edits, in the order that they were made.
+    pub edits: Vec<PatchApplied>,
+    /// When they take themselves back, RFC 3339; `None` where they stay.
+    pub expires: Option<String>,
+}
+
+/// One live edit as a difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EditDiff {
+    /// The journal's id.
+    pub id: String,
+    /// The edit's name.
+    pub name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// Whether others changed the file since, or another edit lies on top.
+    pub changed: bool,
+    /// The edit as a unified diff; bytes that are not UTF-8 are shown as U+FFFD.
+    pub text: String,
+}
+
+/// The answer of `patch diff`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiffReport {
+    /// The version of this form.
+    pub format: u32,
+    /// The live edits, oldest first.
+    pub edits: Vec<EditDiff>,
+}
+
+/// The answer of `patch status`, `patch revert` and `patch verify`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatchReport {
     /// The version of this form.
     pub format: u32,
@@ -76,4 +156,13 @@ pub struct PatchReport {
     pub clean: bool,
     /// What is left behind.
     pub problems: Vec<Problem>,
+    /// What is worth knowing.
+    #[serde(default)]
+    pub notes: Vec<PatchNote>,
+    /// Users whose live edits may not be read.
+    #[serde(default)]
+    pub unseen: Vec<UnseenUser>,
+    /// How many files were searched for marks; `None` where none were to be.
+    #[serde(default)]
+    pub searched_files: Option<u64>,
 }

@@ -22,8 +22,21 @@ use crate::target::TargetError;
 /// A longer text is not kept in the record of an undone edit.
 const MARKER_BYTES: usize = 64 << 10;
 
+/// Who makes an edit, and how long it stays.
+pub(super) struct Terms<'t> {
+    /// Who, in the words of its maker.
+    pub(super) owner: &'t str,
+    /// The edits that are made with it, where it is to outlive its process.
+    pub(super) group: Option<&'t str>,
+    /// When it is taken back by itself, RFC 3339.
+    pub(super) expires: Option<&'t str>,
+    /// Whether its undo gives the file a new modification time.
+    pub(super) renews: bool,
+}
+
 /// Makes an edit, under the lock of the journal.
-pub(super) fn apply(disk: &Disk, registry: &Registry, edit: &PreparedEdit, owner: &str) -> Result<AppliedEdit, EditError> {
+pub(super) fn apply(disk: &Disk, registry: &Registry, edit: &PreparedEdit, terms: &Terms<'_>) -> Result<AppliedEdit, EditError> {
+    let owner = terms.owner;
     let records = disk.load()?;
     let Some((current, metadata)) = write::look(&edit.real)? else {
         return Err(TargetError::Missing { path: edit.real.clone() }.into());
@@ -36,7 +49,7 @@ pub(super) fn apply(disk: &Disk, registry: &Registry, edit: &PreparedEdit, owner
     if !process::may_act_for(metadata.uid) {
         return Err(TargetError::NotOwned { path: edit.real.clone(), uid: metadata.uid }.into());
     }
-    let mut record = draft(edit, owner, metadata, &records)?;
+    let mut record = draft(edit, terms, metadata, &records)?;
     registry.claim(&Entry::new(&record, &edit.after, &disk.state_dir), &edit.before, &*disk.steps).or_else(|error| {
         registry.release(&record.id)?;
         Err(error)
@@ -46,6 +59,13 @@ pub(super) fn apply(disk: &Disk, registry: &Registry, edit: &PreparedEdit, owner
         if current == edit.before { put_on_disk(disk, &mut record, edit) } else { Err(EditError::Changed { file: edit.real.clone() }) };
     match made {
         Ok(()) => Ok(record.applied()),
+        Err(first @ EditError::Unproven { .. }) => match undo::undo(disk, registry, &record, &records) {
+            Ok(_) => disk.forget(&record.id).and(Err(first)),
+            Err(source) => {
+                let (name, file) = (edit.name.clone(), edit.real.clone());
+                Err(EditError::TakeBack { name, file, first: Box::new(first), source: Box::new(source) })
+            }
+        },
         Err(first) => match take_back(disk, registry, &mut record, edit) {
             Ok(()) => Err(first),
             Err(source) => {
@@ -57,7 +77,7 @@ pub(super) fn apply(disk: &Disk, registry: &Registry, edit: &PreparedEdit, owner
 }
 
 /// Makes the record; its time is chosen here, so that a later process knows it.
-fn draft(edit: &PreparedEdit, owner: &str, original: Metadata, records: &[Record]) -> Result<Record, EditError> {
+fn draft(edit: &PreparedEdit, terms: &Terms<'_>, original: Metadata, records: &[Record]) -> Result<Record, EditError> {
     let process = ProcessId::current().map_err(EditError::io("read", "/proc/self".as_ref()))?;
     let mut taken = bytecode::stamps(&edit.real).map_err(EditError::io("list bytecode of", &edit.real))?;
     taken.push(Stamp::new(original.mtime, edit.before.len()));
@@ -72,11 +92,11 @@ fn draft(edit: &PreparedEdit, owner: &str, original: Metadata, records: &[Record
     let unique = format!("{}\0{made}\0{process:?}\0{seq}", encode::name_to_text(edit.real.as_os_str()));
     Ok(Record {
         format: FORMAT,
-        id: encode::sha256(unique.as_bytes())[..12].to_owned(),
+        id: edit.id.clone().unwrap_or_else(|| encode::sha256(unique.as_bytes())[..12].to_owned()),
         seq,
         name: edit.name.clone(),
         real: edit.real.clone(),
-        owner: owner.to_owned(),
+        owner: terms.owner.to_owned(),
         process,
         uid: rustix::process::geteuid().as_raw(),
         made,
@@ -95,6 +115,11 @@ fn draft(edit: &PreparedEdit, owner: &str, original: Metadata, records: &[Record
         pending: None,
         conflict: None,
         undone: None,
+        kept: false,
+        group: terms.group.map(str::to_owned),
+        expires: terms.expires.map(str::to_owned),
+        marked: edit.marked,
+        renews: terms.renews,
     })
 }
 
@@ -110,7 +135,16 @@ fn put_on_disk(disk: &Disk, record: &mut Record, edit: &PreparedEdit) -> Result<
     let (from, to) = (&edit.before[..], &edit.after[..]);
     let (atime, mtime) = (record.original.atime, record.mtime);
     let replacement = Replacement { target: &real, temporary: &temporary, from, to, rights: &rights, atime, mtime };
-    replace(disk, record, &replacement)
+    replace(disk, record, &replacement)?;
+    prove(record, edit)
+}
+
+/// Reads the file again: what stands there is what was to be written.
+fn prove(record: &Record, edit: &PreparedEdit) -> Result<(), EditError> {
+    match write::look(&record.real)? {
+        Some((bytes, metadata)) if bytes == edit.after && metadata.mtime == record.mtime && metadata.same_rights(&record.original) => Ok(()),
+        _ => Err(EditError::Unproven { file: record.real.clone() }),
+    }
 }
 
 /// Writes in the way that the file and the disk allow; a rewrite in place is on record before it begins, if there is room for the record.

@@ -1,7 +1,7 @@
 //! The journal's own files: records, copies, the lock; everything written there is durable before the call returns.
 //!
 //! `STATE/edits/format` holds the format, `lock` is locked by who works on the journal, `ID.json` is a record,
-//! `ID.before`, `ID.after`, `ID.from`, `ID.to` and `ID.bytecode-N` are copies of bytes.
+//! `ID.before`, `ID.after`, `ID.from`, `ID.to` and `ID.bytecode-N` are copies of bytes, `GROUP.kept` says that a group of edits stays.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -85,17 +85,37 @@ impl Disk {
         let mut records: Vec<Record> = Vec::new();
         for path in self.files()? {
             if path.extension().is_some_and(|kind| kind == "json") {
-                records.push(read_json(&path)?);
+                records.push(self.with_commit(read_json(&path)?));
             }
         }
         records.sort_by_key(|record| record.seq);
         Ok(records)
     }
 
+    /// A record whose group is committed is kept, whether or not that was written into it.
+    fn with_commit(&self, mut record: Record) -> Record {
+        record.kept |= record.group.as_ref().is_some_and(|group| self.commit_path(group).exists());
+        record
+    }
+
+    /// Says for good that the edits of a group stay.
+    pub(crate) fn commit(&self, group: &str) -> Result<(), EditError> {
+        write_durable(&self.commit_path(group), b"", &*self.steps)
+    }
+
+    /// Takes away what says so, when every record does.
+    pub(crate) fn uncommit(&self, group: &str) -> Result<(), EditError> {
+        remove(&self.commit_path(group)).map(|_| ())
+    }
+
+    fn commit_path(&self, group: &str) -> PathBuf {
+        self.root.join(format!("{group}.kept"))
+    }
+
     /// Reads one record; `None` where there is none.
     pub(crate) fn load_one(&self, id: &str) -> Result<Option<Record>, EditError> {
         let path = self.record_path(id);
-        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+        if path.exists() { read_json(&path).map(|record| Some(self.with_commit(record))) } else { Ok(None) }
     }
 
     /// Writes a record.
@@ -143,6 +163,9 @@ impl Disk {
     /// Takes away what a killed process left half-written, copies that no live edit needs, and the oldest records of
     /// undone edits.
     pub(crate) fn sweep(&self, records: &[Record]) -> Result<(), EditError> {
+        for record in records.iter().filter(|record| record.group.as_ref().is_some_and(|group| self.commit_path(group).exists())) {
+            self.save(record)?;
+        }
         for path in self.files()? {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let (id, kind) = name.split_once('.').unwrap_or((name, ""));

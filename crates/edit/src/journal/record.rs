@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::encode;
 use crate::error::Holder;
+use crate::marker;
 use crate::metadata::{FileTime, Metadata};
 use crate::mtime::Stamp;
 use crate::process::ProcessId;
 
 /// The format of the journal; a newer one is refused.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// One version of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,12 +136,48 @@ pub(crate) struct Record {
     pub(crate) conflict: Option<String>,
     /// How the undo ended.
     pub(crate) undone: Option<Undone>,
+    /// Whether it outlives the process that made it.
+    #[serde(default)]
+    pub(crate) kept: bool,
+    /// The edits that were made with it, of which all are kept or none.
+    #[serde(default)]
+    pub(crate) group: Option<String>,
+    /// When it is taken back by itself, RFC 3339.
+    #[serde(default)]
+    pub(crate) expires: Option<String>,
+    /// Whether its mark is in its text.
+    #[serde(default)]
+    pub(crate) marked: bool,
+    /// Whether its undo gives the file a new modification time instead of the old one.
+    #[serde(default)]
+    pub(crate) renews: bool,
 }
 
 impl Record {
     /// Tells whether something of the edit may be on disk.
     pub(crate) fn is_active(&self) -> bool {
         self.state != EditState::Reverted
+    }
+
+    /// Whether nobody looks after it any more: it is not kept and its process is gone, or its time is over.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        (!self.kept && self.process.is_gone()) || self.is_expired()
+    }
+
+    /// Whether its time is over. A time that cannot be read is over: better taken back than left.
+    pub(crate) fn is_expired(&self) -> bool {
+        self.expires.as_ref().is_some_and(|at| at.parse::<jiff::Timestamp>().map_or(true, |at| at <= jiff::Timestamp::now()))
+    }
+
+    /// The mark in its text, where there is one.
+    pub(crate) fn mark(&self) -> Option<String> {
+        self.marked.then(|| marker::of(&self.id))
+    }
+
+    /// Whether something of its text is in bytes: its mark, or all of its text.
+    pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
+        let has = |text: &[u8]| !text.is_empty() && memchr::memmem::find(bytes, text).is_some();
+        self.mark().is_some_and(|mark| has(mark.as_bytes())) || has(&self.marker)
     }
 
     /// Tells whether this file is the one that was edited; another name of it is the same file.
@@ -193,7 +230,8 @@ impl Record {
             file: self.real.clone(),
             state: self.state,
             made: self.made.clone(),
-            expires: None,
+            expires: self.expires.clone(),
+            kept: self.kept,
             by: self.uid.to_string(),
             journal: state_dir.to_path_buf(),
         }
@@ -206,7 +244,8 @@ impl Record {
             name: self.name.clone(),
             owner: self.owner.clone(),
             pid: self.process.pid,
-            gone: self.process.is_gone(),
+            gone: self.is_abandoned(),
+            kept: self.kept,
             state_dir: state_dir.to_path_buf(),
         }
     }

@@ -15,6 +15,7 @@ use crate::bytecode;
 use crate::encode::sha256;
 use crate::error::{Conflict, EditError};
 use crate::excise::{Change, Excision, excise};
+use crate::merge::merge;
 use crate::metadata::{FileTime, Metadata, put_times};
 use crate::mtime::{self, Stamp};
 use crate::registry::Registry;
@@ -66,6 +67,8 @@ pub(super) fn undo(disk: &Disk, registry: &Registry, record: &Record, records: &
         Plan::Restore { bytes, original, how } => {
             let Some(found) = &found else { return Err(EditError::Changed { file: record.real.clone() }) };
             let kept = restore(disk, &mut record, found, &bytes, &original)?;
+            let renewed = record.renews && found.bytes != bytes;
+            let how = if renewed { format!("{how}, with a new modification time so that make and cargo build it again") } else { how };
             (true, if kept { format!("{how}, with the mode, owner or attributes that others gave it") } else { how })
         }
         Plan::Rewrite { bytes, how } => {
@@ -113,8 +116,9 @@ fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found
     if !fits(&record.removed, &copies.before) || !fits(&record.inserted, &copies.after) {
         return Ok(Plan::Conflict { why: "its record is damaged".to_owned() });
     }
-    let change =
-        Change { before: &copies.before, after: &copies.after, removed: record.removed.clone(), inserted: record.inserted.clone() };
+    let mark = record.mark();
+    let (removed, inserted) = (record.removed.clone(), record.inserted.clone());
+    let change = Change { before: &copies.before, after: &copies.after, removed, inserted, mark: mark.as_deref().map(str::as_bytes) };
     Ok(match excise(&change, current) {
         Excision::Cut(bytes) => match version_before(record, records, &bytes) {
             Some(original) => Plan::Restore { bytes, original, how: "restored, as before every edit that was under it".to_owned() },
@@ -124,7 +128,10 @@ fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found
             Some(original) => Plan::Restore { bytes: current.clone(), original, how: "already as before".to_owned() },
             None => Plan::Leave { how: "its text is no longer in the file, which others changed" },
         },
-        Excision::Unclear(why) => Plan::Conflict { why },
+        Excision::Unclear(why) => match merge(&change, current).filter(|bytes| !record.is_in(bytes)) {
+            Some(bytes) => Plan::Rewrite { bytes, how: "merged out of a file that others changed".to_owned() },
+            None => Plan::Conflict { why },
+        },
     })
 }
 
@@ -158,7 +165,9 @@ fn restore(disk: &Disk, record: &mut Record, found: &Found, bytes: &[u8], origin
         put_beside(record, &rights, original).map_err(EditError::io("give back the times of", &record.real))?;
         return Ok(kept);
     }
-    write_over(disk, record, found, bytes, &rights, (original.atime, original.mtime))?;
+    // What was built from the edited file is newer than the original: a build tool would not build it again.
+    let mtime = if record.renews { mtime::fresh(found.metadata.mtime, bytes.len(), &[]) } else { original.mtime };
+    write_over(disk, record, found, bytes, &rights, (original.atime, mtime))?;
     Ok(kept)
 }
 
@@ -179,7 +188,9 @@ fn put_beside(record: &Record, rights: &Metadata, original: &Metadata) -> io::Re
     if !now.same_rights(rights) {
         rights.put_rights(&file)?;
     }
-    if (now.atime, now.mtime) != (original.atime, original.mtime) {
+    // Where the times are to be new, those that stand there are: of this undo, killed at its end, or of others.
+    let untouched = !record.renews || now.mtime == record.mtime;
+    if untouched && (now.atime, now.mtime) != (original.atime, original.mtime) {
         put_times(&file, original.atime, original.mtime)?;
         file.sync_all()?;
     }

@@ -110,13 +110,13 @@ fn a_journal_of_a_newer_version_is_refused_and_left_alone() {
     let journal = world.journal();
     journal.apply(&prepared(&insert(&file, "a\n", "x\n")), "run").expect("applied");
     let edits = world.state().join("edits");
-    fs::write(edits.join("format"), "2\n").expect("written");
+    fs::write(edits.join("format"), "3\n").expect("written");
     let error = Journal::open(&world.state(), &world.registry()).expect_err("refused");
-    assert!(matches!(error, EditError::NewerFormat { found: 2, known: 1, .. }), "{error}");
+    assert!(matches!(error, EditError::NewerFormat { found: 3, known: 2, .. }), "{error}");
     fs::write(edits.join("format"), "1\n").expect("written");
     let record = names(&edits).into_iter().find(|name| name.ends_with(".json")).expect("a record");
     let text = fs::read_to_string(edits.join(&record)).expect("there");
-    fs::write(edits.join(&record), text.replacen("\"format\": 1", "\"format\": 7", 1)).expect("written");
+    fs::write(edits.join(&record), text.replacen("\"format\": 2", "\"format\": 7", 1)).expect("written");
     assert!(matches!(journal.revert_all(), Err(EditError::NewerFormat { found: 7, .. })));
     fs::write(edits.join(&record), "{").expect("written");
     assert!(matches!(journal.status(), Err(EditError::Damaged { .. })));

@@ -5,6 +5,8 @@ mod changed;
 mod crash;
 mod identity;
 mod journal;
+mod meanwhile;
+mod patches;
 mod prepare;
 mod registry;
 mod world;

@@ -1,0 +1,54 @@
+//! The mark that an edit leaves in its text: a word that occurs nowhere else, by which the edit is found, taken out, and kept out of commits.
+//!
+//! A mark is the id of its edit behind a fixed word, in a comment.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+use crate::encode;
+
+/// What every mark begins with.
+pub(crate) const PREFIX: &str = "bystander-patch-";
+/// So many hex digits follow it.
+pub(crate) const DIGITS: usize = 12;
+
+/// A new id, which no other edit has.
+pub(crate) fn new_id() -> io::Result<String> {
+    let mut random = [0; DIGITS / 2];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(encode::hex(&random))
+}
+
+/// The mark of an edit.
+pub(crate) fn of(id: &str) -> String {
+    format!("{PREFIX}{id}")
+}
+
+/// The first mark in bytes: where it starts, and the id in it.
+pub(crate) fn first(bytes: &[u8]) -> Option<(usize, String)> {
+    memchr::memmem::find_iter(bytes, PREFIX).find_map(|at| Some((at, id_at(bytes, at)?)))
+}
+
+/// The id of the mark at an offset, where there is one: exactly so many digits, and no more.
+fn id_at(bytes: &[u8], at: usize) -> Option<String> {
+    let start = at + PREFIX.len();
+    let digits = bytes.get(start..start + DIGITS)?;
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let ends = bytes.get(start + DIGITS).is_none_or(|next| !next.is_ascii_alphanumeric());
+    (ends && digits.iter().all(is_digit)).then(|| String::from_utf8_lossy(digits).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{first, new_id, of};
+
+    #[test]
+    fn a_mark_is_found_and_what_only_looks_like_one_is_not() {
+        let id = new_id().expect("random bytes");
+        assert_ne!(id, new_id().expect("random bytes"));
+        let text = format!("bystander-patch- bystander-patch-zzzzzzzzzzzz x = 1  # {}\n", of(&id));
+        assert_eq!(first(text.as_bytes()), Some((text.find('#').expect("there") + 2, id.clone())));
+        assert_eq!(first(format!("{}0", of(&id)).as_bytes()), None, "a longer word");
+        assert_eq!(first(b"bystander-patch-0123"), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! The live edits of everybody on this machine: whose registry can be read, and whose cannot.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bystander_model::patch::{EditStatus, UnseenUser};
+
+use crate::registry::registry_status;
+
+/// What is known of the edits of other users.
+#[derive(Debug, Default)]
+pub struct Others {
+    /// Their live edits, where they may be read.
+    pub edits: Vec<EditStatus>,
+    /// Users whose edits may not be read: they may have some, or none.
+    pub unseen: Vec<UnseenUser>,
+}
+
+/// Looks at the registries of all users in `passwd`, but for `own`. Registries that a variable of theirs has moved are not found.
+#[must_use]
+pub fn others(passwd: &Path, own: &Path) -> Others {
+    let text = fs::read(passwd).unwrap_or_default();
+    let mut found = Others::default();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for line in String::from_utf8_lossy(&text).lines() {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [user, _, _, _, _, home, ..] = fields[..] else { continue };
+        let registry = Path::new(home).join(".local/state/bystander/edits");
+        // Accounts of services share homes that are none.
+        if !home.starts_with('/') || home == "/" || registry == own || seen.contains(&registry) {
+            continue;
+        }
+        seen.push(registry.clone());
+        let unseen = |why: String| UnseenUser { user: user.to_owned(), home: PathBuf::from(home), why };
+        match fs::read_dir(&registry) {
+            Ok(_) => match registry_status(&registry) {
+                Ok(edits) => found.edits.extend(edits),
+                Err(error) => found.unseen.push(unseen(format!("failed to {error}"))),
+            },
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => found.unseen.push(unseen("permission denied".to_owned())),
+            // No home, or nothing of ours in it.
+            Err(_) => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::others;
+
+    #[test]
+    fn users_are_those_with_a_home_of_their_own() {
+        let world = tempfile::tempdir().expect("a temporary folder");
+        let home = |name: &str| world.path().join(name);
+        fs::create_dir_all(home("ann").join(".local/state/bystander/edits")).expect("created");
+        fs::create_dir_all(home("bob").join(".local/state/bystander/edits")).expect("created");
+        fs::write(home("bob").join(".local/state/bystander/edits/0.json"), "{").expect("written");
+        let entry = |name: &str| format!("{name}:x:1:1::{}:/bin/sh\n", home(name).display());
+        let passwd = world.path().join("passwd");
+        fs::write(&passwd, format!("{}{}{}daemon:x:1:1::/:/bin/false\nbroken\n", entry("ann"), entry("bob"), entry("none"))).expect("written");
+        let found = others(&passwd, &home("ann").join(".local/state/bystander/edits"));
+        assert_eq!((found.edits.len(), found.unseen.len()), (0, 1), "{found:?}");
+        assert_eq!(found.unseen[0].user, "bob");
+        assert!(found.unseen[0].why.contains("damaged"), "{}", found.unseen[0].why);
+    }
+}
