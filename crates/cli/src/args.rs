@@ -84,6 +84,9 @@ pub(crate) struct WatchArgs {
     /// A probe: a place, and what to capture there. Repeat it for more.
     #[arg(short = 'p', long = "probe", value_name = "PROBE")]
     pub(crate) probes: Vec<String>,
+    /// A ready-made set of probes for an installed engine: `sglang-memory` or `vllm-memory`.
+    #[arg(long = "pack", value_name = "NAME")]
+    pub(crate) packs: Vec<String>,
     /// How probes get into the program, where they do not say it themselves with `via`.
     #[arg(long, value_enum, default_value_t = DeliveryWord::Auto, hide_possible_values = true, value_name = "auto|overlay|mount|patch")]
     pub(crate) delivery: DeliveryWord,

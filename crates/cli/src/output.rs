@@ -203,7 +203,6 @@ impl Output {
 
     /// The way of hits to standard output, or to a file.
     pub(crate) fn hits(&mut self, to: Option<HitsTo>, names: Vec<String>, read_back: ReadBack) -> Hits {
-        self.answered = true;
         Hits::start(to, self.json, names, self.style(&io::stdout()), read_back)
     }
 
@@ -214,9 +213,10 @@ impl Output {
     }
 
     /// Says what came of a watched command; as JSON it is among the hits already.
-    pub(crate) fn watched(&self, summary: &WatchSummary, state: &Path) {
+    pub(crate) fn watched(&mut self, summary: &WatchSummary, state: &Path) {
         let again = format!("bystander show {}{}", summary.run, state_option(state));
         if self.json {
+            self.answered = true;
             return self.say(&format!("recorded: {again}"));
         }
         self.say(&bystander_report::watch_text(summary, &self.style(&io::stderr()), &again));

@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bystander_model::hit::{Hit, Receipt};
+use bystander_model::hit::{Hit, Receipt, ReceiptState};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use bystander_model::watch::WatchEnd;
 use bystander_probe::{DrainError, OverlayError};
@@ -239,10 +239,36 @@ impl Watching<'_, '_> {
         };
         let names: Vec<String> = self.checked.probes.iter().map(|probe| probe.name.clone()).collect();
         receipts.extend(uncovered(&finished.processes, &covered, &names));
+        receipts.extend(self.uncovered_itself(&receipts, &names));
         for mut receipt in receipts {
             receipt.detail = receipt.detail.map(|detail| secrets::blot(&secrets::masked_title(&detail), &self.checked.hidden).into_owned());
             self.tell(Happened::Receipt(receipt));
         }
+    }
+
+    /// Receipts for the program itself where it is a Python that never loaded the probes, and ended before a sample saw it.
+    fn uncovered_itself(&self, receipts: &[Receipt], names: &[String]) -> Vec<Receipt> {
+        let pid = self.trial.pid();
+        if self.checked.request.python.is_some() || receipts.iter().any(|receipt| receipt.pid == pid) {
+            return Vec::new();
+        }
+        let words: Vec<String> = self.checked.request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let receipt = |name: &String| Receipt {
+            pid,
+            rank: None,
+            probe: name.clone(),
+            state: ReceiptState::Uncovered,
+            hits: None,
+            dropped: None,
+            detail: Some(words.join(" ")),
+            python: None,
+            passes: None,
+            throttled: None,
+            recorder: None,
+            cost_ns: None,
+            adds_switch_point: false,
+        };
+        names.iter().map(receipt).collect()
     }
 
     fn end(&self, finished: &Finished) -> WatchEnd {

@@ -47,6 +47,9 @@ pub struct WatchStart {
     pub python: Option<String>,
     /// The version of Bystander.
     pub version: String,
+    /// What is to be known beside, in sentences.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// One probe and where it goes.
@@ -145,7 +148,7 @@ pub struct WatchSummary {
 pub struct ProbeSummary {
     /// Its name.
     pub probe: String,
-    /// The probe in its one-line form.
+    /// The probe in its one-line form, without its name.
     pub text: String,
     /// The statement and side chosen, with file and function.
     pub placed: String,

@@ -1,11 +1,10 @@
 //! `bystander watch`: one command, run once with probes, and its hits as they come; or the places that a file has for probes.
 
 mod again;
-mod problems;
+pub(in crate::commands) mod problems;
 mod recording;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,7 @@ pub(super) use again::{is_watched, show};
 
 /// Watches a command.
 pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
-    if args.probes.is_empty() {
+    if args.probes.is_empty() && args.packs.is_empty() {
         return Err(
             Failure::user("failed to watch the command: no probe is given").hint(format!("give one with -p PROBE: {}", problems::FORM))
         );
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
     place.sweep().map_err(|error| Failure::environment("failed to remove what a killed run had left").because(&*error))?;
     let run = state.new_run(Path::new("watch"), jiff::Timestamp::now()).map_err(|error| state::of_state(&error))?;
     let _lock = RunLock::acquire(&state, &run).map_err(|error| state::of_lock(&error))?;
-    let start = start(&checked, &typed, &place);
+    let start = start(&checked, &place);
     output.watching(&start);
     let store = state::open(&state)?;
     let names = start.probes.iter().map(|probe| probe.spec.name.clone()).collect();
@@ -70,8 +69,9 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
     });
     let summary = recording.summary();
     if matches!(&watched, Err(error) if !matches!(error, WatchError::Record(_))) {
-        recording.forget();
-        return Err(of_watch(watched));
+        let failure = of_watch(watched);
+        recording.fail(&failure.causes.join(": "));
+        return Err(failure);
     }
     finish(recording, &summary, &run, &canceller, &state, output);
     match watched {
@@ -110,15 +110,19 @@ fn request(args: &WatchArgs, typed: &[Typed]) -> Result<Request, Failure> {
     let probes = typed.iter().map(|typed| {
         let mut probe = typed.probe.clone();
         name(&mut probe);
-        probe.limit = probe.limit.or(args.limit);
-        if probe.delivery == Delivery::Auto {
-            probe.delivery = args.delivery.into();
-        }
         probe
     });
     let probes = probes.collect();
-    let env: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    Ok(Request { command: args.command.clone(), env, cwd, python: args.python.clone(), probes })
+    Ok(Request {
+        command: args.command.clone(),
+        env: std::env::vars_os().collect(),
+        cwd,
+        python: args.python.clone(),
+        probes,
+        packs: args.packs.clone(),
+        limit: args.limit,
+        delivery: args.delivery.into(),
+    })
 }
 
 /// The file for hits, made before anything runs.
@@ -140,9 +144,9 @@ fn streams(own: bool) -> std::io::Result<Inherited> {
     Ok(Inherited { stdin: std::io::stdin().as_fd().try_clone_to_owned()?, stdout, stderr })
 }
 
-fn start(checked: &Checked, typed: &[Typed], place: &LocalPlace) -> WatchStart {
+fn start(checked: &Checked, place: &LocalPlace) -> WatchStart {
     let words: Vec<String> = checked.request().command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let probes = checked.request().probes.iter().zip(checked.probes()).zip(typed).map(|((spec, found), _)| WatchProbe {
+    let probes = checked.request().probes.iter().zip(checked.probes()).map(|(spec, found)| WatchProbe {
         spec: spec.clone(),
         placed: found.chosen.clone(),
         file: found.path.clone(),
@@ -156,6 +160,7 @@ fn start(checked: &Checked, typed: &[Typed], place: &LocalPlace) -> WatchStart {
         probes: probes.collect(),
         python: Some(checked.python().to_owned()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        notes: checked.notes().to_vec(),
     }
 }
 
@@ -168,6 +173,7 @@ fn refused(error: &CheckError, typed: &[Typed], named: bool) -> Failure {
         }
         CheckError::Command(_) if named => failure.because(error).hint("mend the command, `--python`, or PATH"),
         CheckError::Command(_) => failure.because(error).hint("mend the first word after `--`, or PATH"),
+        CheckError::Pack(_) => failure.because(error).hint("`bystander doctor` says which sets of probes bind to which installed engine"),
         CheckError::Python(bystander_probe::InterpreterError::NotPython { .. }) => failure
             .because(error)
             .hint("name the Python that it starts in the end with `--python PYTHON`: the probes are in every Python process of its tree")

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use bystander_model::probe::ProbeSpec;
+use bystander_model::probe::{Delivery, ProbeSpec};
+use bystander_probe::pack::{Bound, PackError, bind_all};
 use bystander_probe::{CheckedProbe, Interpreter, InterpreterError, ProbeProblem};
 use bystander_supervise::handover;
 use bystander_supervise::resolve::{ResolveError, resolve};
@@ -25,6 +26,12 @@ pub struct Request {
     pub python: Option<OsString>,
     /// The probes, each with a name of its own.
     pub probes: Vec<ProbeSpec>,
+    /// Ready-made sets of probes, by name; what they bind to comes after the probes above.
+    pub packs: Vec<String>,
+    /// The limit of probes that name none.
+    pub limit: Option<u64>,
+    /// How probes get in that do not say it themselves.
+    pub delivery: Delivery,
 }
 
 /// A command that can be run, with probes whose places were found.
@@ -35,6 +42,7 @@ pub struct Checked {
     /// Secrets that the program is given; stars stand for them.
     pub(super) hidden: Vec<String>,
     python: String,
+    notes: Vec<String>,
 }
 
 /// Why a command is not run.
@@ -54,6 +62,9 @@ pub enum CheckError {
     /// The interpreter does not answer, or there is none.
     #[error(transparent)]
     Python(#[from] InterpreterError),
+    /// A set of probes gives none.
+    #[error(transparent)]
+    Pack(#[from] PackError),
     /// Probes were refused; each with its index.
     #[error("place {} of the probes", .0.len())]
     Probes(Vec<(usize, ProbeProblem)>),
@@ -72,6 +83,12 @@ impl Checked {
         &self.request
     }
 
+    /// What is to be known of the sets of probes, in sentences.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// The version of the program's Python.
     #[must_use]
     pub fn python(&self) -> &str {
@@ -83,7 +100,7 @@ impl Checked {
 ///
 /// # Errors
 /// [`CheckError`] where it cannot be run, is no Python, or a place is not there.
-pub fn check(request: Request) -> Result<Checked, CheckError> {
+pub fn check(mut request: Request) -> Result<Checked, CheckError> {
     let words: Vec<String> = request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(reason) = handover::handover(&request.command) {
         return Err(CheckError::Handover { command: words.first().cloned().unwrap_or_default(), reason });
@@ -94,6 +111,15 @@ pub fn check(request: Request) -> Result<Checked, CheckError> {
         Some(python) => Interpreter::new(find(python)?, &request.cwd, variables(&request.env)),
         None => interpreter(&words, &request.cwd, variables(&request.env))?,
     };
+    let bound = bind_all(&interpreter, &request.packs)?;
+    let notes = bound.iter().flat_map(Bound::notes).collect();
+    request.probes.extend(bound.iter().flat_map(Bound::specs));
+    for probe in &mut request.probes {
+        probe.limit = probe.limit.or(request.limit);
+        if probe.delivery == Delivery::Auto {
+            probe.delivery = request.delivery;
+        }
+    }
     let checked = bystander_probe::check(&interpreter, &request.probes)?;
     let python = checked.python.clone();
     let mut problems = Vec::new();
@@ -110,7 +136,7 @@ pub fn check(request: Request) -> Result<Checked, CheckError> {
     let env: Vec<(String, String)> =
         request.env.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())).collect();
     let hidden = secrets::values(&words, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    Ok(Checked { request, probes, hidden, python })
+    Ok(Checked { request, probes, hidden, python, notes })
 }
 
 fn variables(env: &BTreeMap<OsString, OsString>) -> Vec<(OsString, OsString)> {

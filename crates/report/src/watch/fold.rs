@@ -4,6 +4,7 @@ use bystander_model::FORMAT;
 use bystander_model::event::EventBody;
 use bystander_model::hit::{Receipt, ReceiptState};
 use bystander_model::ids::{RunId, TimeNs};
+use bystander_model::probe::ProbeSpec;
 use bystander_model::watch::{ProbeSummary, WatchEnd, WatchEvent, WatchProbe, WatchStart, WatchStatus, WatchSummary};
 use indexmap::IndexMap;
 
@@ -97,7 +98,7 @@ impl Watched {
         let hits = sum(|receipt| receipt.hits);
         ProbeSummary {
             probe: name.clone(),
-            text: probe.spec.to_string(),
+            text: ProbeSpec { name: String::new(), ..probe.spec.clone() }.to_string(),
             placed: format!("{}: {} in {}", probe.file.display(), probe.placed, probe.function),
             delivery: probe.delivery.word().to_owned(),
             unsafe_capture: probe.spec.unsafe_capture,

@@ -26,5 +26,8 @@ pub fn watch_places(start: &WatchStart, style: &Style) -> String {
         let text = format!("{}: {} in {}; {how}{limits}{unsafe_capture}", clean(&file), clean(&probe.placed), clean(&probe.function));
         page.led(&format!("{:<9}", clean(&probe.spec.name)), None, 9, &text);
     }
+    for note in &start.notes {
+        page.led("note     ", None, 9, &clean(note));
+    }
     page.finish()
 }

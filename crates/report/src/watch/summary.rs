@@ -80,9 +80,11 @@ fn probe(page: &mut Page<'_>, probe: &ProbeSummary, summary: &WatchSummary) {
         page.indented("UNSAFE: captures may have run code of the program.");
     }
     let sorts = sorts(&receipts);
-    if probe.silent.is_none() || sorts.len() > 1 {
+    // One process alone is told by the line above.
+    if receipts.len() > 1 {
         for (said, who) in sorts.iter().take(SORTS) {
-            page.led(&format!("    {}: ", holders(who)), None, 6, said);
+            let each = if who.len() > 1 && who[0].hits.is_some_and(|hits| hits > 0) { " each" } else { "" };
+            page.led(&format!("    {}: ", holders(who)), None, 6, &format!("{said}{each}"));
         }
     }
     if sorts.len() > SORTS {
@@ -96,6 +98,9 @@ fn probe(page: &mut Page<'_>, probe: &ProbeSummary, summary: &WatchSummary) {
 /// The numbers over all processes.
 fn counted(probe: &ProbeSummary, receipts: &[&Receipt]) -> String {
     let mut said = vec![hits(probe.hits.unwrap_or(probe.recorded).max(probe.recorded))];
+    if let [receipt] = receipts {
+        said[0].push_str(&format!(" in {}", holders(&[*receipt])));
+    }
     if let Some(passes) = probe.passes.filter(|passes| Some(*passes) != probe.hits) {
         said[0].push_str(&format!(" of {} passes", figure(passes)));
     }

@@ -14,8 +14,8 @@ use crate::failure::Failure;
 const PARTS: [&str; 8] = ["if", "after", "limit", "rank", "unsafe", "compiled", "via", "as"];
 
 /// A probe with the text that it was read from.
-pub(super) struct Typed {
-    pub(super) probe: ProbeSpec,
+pub(in crate::commands) struct Typed {
+    pub(in crate::commands) probe: ProbeSpec,
     spans: Spans,
     text: String,
     /// What stands for the file of the text.
@@ -23,7 +23,7 @@ pub(super) struct Typed {
 }
 
 /// Reads the probes of a command line; all that do not parse are told in one go.
-pub(super) fn parse(texts: &[String]) -> Result<Vec<Typed>, Failure> {
+pub(in crate::commands) fn parse(texts: &[String]) -> Result<Vec<Typed>, Failure> {
     let mut typed: Vec<Typed> = Vec::new();
     let mut failure = Failure::user("failed to read the probes; nothing was launched");
     for (index, text) in texts.iter().enumerate() {
@@ -79,9 +79,13 @@ fn nearest<'w>(found: &str, words: &[&'w str]) -> Option<&'w str> {
 }
 
 /// Adds probes whose places or expressions were refused, each at its text.
-pub(super) fn of_places(mut failure: Failure, found: &[(usize, ProbeProblem)], typed: &[Typed]) -> Failure {
+pub(in crate::commands) fn of_places(mut failure: Failure, found: &[(usize, ProbeProblem)], typed: &[Typed]) -> Failure {
     for (index, problem) in found {
-        let Some(typed) = typed.get(*index) else { continue };
+        let Some(typed) = typed.get(*index) else {
+            let message = format!("probe `{}` of a ready-made set: {problem}", problem.probe);
+            failure.problems.push(Diagnostic::error("probe.refused", message));
+            continue;
+        };
         failure.problems.push(of_place(problem, typed));
         failure.sources.insert(typed.origin.clone(), typed.text.clone());
     }

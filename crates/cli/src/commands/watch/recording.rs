@@ -5,7 +5,7 @@ use std::error::Error;
 use bystander_host::watching::{Happened, TRIAL};
 use bystander_model::event::{Event, EventBody, Origin};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
-use bystander_model::watch::{HitBatch, WatchEvent, WatchStart, WatchSummary};
+use bystander_model::watch::{HitBatch, WatchEnd, WatchEvent, WatchStart, WatchSummary};
 use bystander_report::Watched;
 use bystander_store::{RunRecord, RunStatus, Store};
 use bystander_supervise::Canceller;
@@ -74,8 +74,12 @@ impl Recording {
         self.hits.finish(summary, || canceller.is_cancelled())
     }
 
-    /// Ends without a word: nothing was launched.
-    pub(super) fn forget(self) {
+    /// Ends without a word on the screen, since nothing was launched; the record says why.
+    pub(super) fn fail(mut self, why: &str) {
+        let trouble = Some(format!("it was not launched: failed to {why}"));
+        let end = WatchEnd { exit: None, signal: None, interrupted: false, wall_s: 0.0, left: None, trouble };
+        // Where the record takes nothing, the failure itself is what is told.
+        let _ = self.record(now(), EventBody::Watch(WatchEvent::Ended(end)));
         self.hits.abandon();
     }
 }
