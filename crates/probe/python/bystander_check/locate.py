@@ -4,7 +4,7 @@ import difflib
 import os
 import pkgutil
 import sys
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 
 from bystander_overlay import place as places
 from bystander_overlay import tree as trees
@@ -60,6 +60,11 @@ def _source_of_spec(dotted, spec):
     raise places.PlaceProblem("no_source", module=dotted, reason=kind)
 
 
+def spec_of(name):
+    """What the finders say of a top-level module; None where none knows it."""
+    return _find(name, None)
+
+
 def _find(name, folders):
     """Asks the finders as an import would, parents not imported."""
     for finder in sys.meta_path:
@@ -70,7 +75,17 @@ def _find(name, folders):
             spec = None
         if spec is not None:
             return spec
-    return PathFinder.find_spec(name, folders)
+    try:
+        return PathFinder.find_spec(name, folders)
+    except KeyError:  # A folder without a file of its own: its path is computed from its parent, which is not imported.
+        return _namespace(name, folders)
+
+
+def _namespace(name, folders):
+    spec = ModuleSpec(name, None, is_package=True)
+    inside = [os.path.join(folder, name.rpartition(".")[2]) for folder in folders]
+    spec.submodule_search_locations = [folder for folder in inside if os.path.isdir(folder)]
+    return spec
 
 
 def read(path):
