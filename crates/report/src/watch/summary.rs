@@ -191,7 +191,7 @@ fn holders(who: &[&Receipt]) -> String {
 }
 
 fn cost(page: &mut Page<'_>, probe: &ProbeSummary) {
-    let recorder = if probe.recorders.is_empty() { String::new() } else { format!("recorded by {}: ", probe.recorders.join(" and ")) };
+    let recorder = if probe.recorders.is_empty() { String::new() } else { format!("recorded by {}: ", recorders(&probe.recorders)) };
     let switch = if probe.adds_switch_point { "; adds a thread-switch point" } else { "" };
     let cost = match (probe.cost_ns, probe.cost_s) {
         (Some(each), Some(all)) => {
@@ -202,6 +202,15 @@ fn cost(page: &mut Page<'_>, probe: &ProbeSummary) {
         _ => "its cost was not measured".to_owned(),
     };
     page.indented(&format!("{recorder}{cost}{switch}."));
+}
+
+fn recorders(words: &[String]) -> String {
+    let named = words.iter().map(|word| match word.as_str() {
+        "native" => "the native recorder".to_owned(),
+        "python" => "plain Python".to_owned(),
+        other => clean(other),
+    });
+    named.collect::<Vec<_>>().join(" and ")
 }
 
 fn percent(share: f64) -> String {

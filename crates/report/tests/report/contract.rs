@@ -98,7 +98,13 @@ fn a_path_that_is_no_text_is_written_with_marks() {
 #[test]
 fn the_committed_schemas_are_those_of_the_types() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
-    for (name, schema) in [("run.schema.json", schema::run()), ("patch.schema.json", schema::patch())] {
+    let schemas = [
+        ("run.schema.json", schema::run()),
+        ("patch.schema.json", schema::patch()),
+        ("watch-hit.schema.json", schema::watch_hit()),
+        ("watch-summary.schema.json", schema::watch_summary()),
+    ];
+    for (name, schema) in schemas {
         let file = folder.join(name);
         let generated = format!("{schema:#}\n");
         if std::env::var_os("UPDATE_SCHEMAS").is_some_and(|value| value == "1") {

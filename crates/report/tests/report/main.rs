@@ -10,3 +10,4 @@ mod fixture;
 mod patch;
 mod screen;
 mod story;
+mod watch;
