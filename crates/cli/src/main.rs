@@ -23,6 +23,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == bystander_supervise::command::KeeperProgram::ARGUMENT) {
         return bystander_supervise::keeper::main();
     }
+    if std::env::args_os().nth(1).is_some_and(|first| first == commands::EXPIRE_ARGUMENT) {
+        return commands::expire();
+    }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return output::usage(&error),

@@ -24,7 +24,8 @@ pub(crate) fn window(made: &str, undone: &str) -> Option<(SystemTime, SystemTime
 
 /// Finds what was built from `source` within a time, below `root`.
 pub(crate) fn built_from(source: &Path, root: &Path, (made, undone): (SystemTime, SystemTime)) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = ["o", "obj", "so", ""].iter().map(|end| source.with_extension(end)).filter(|path| path != source).collect();
+    let mut found: Vec<PathBuf> =
+        ["o", "obj", "so", ""].iter().map(|end| source.with_extension(end)).filter(|path| path != source).collect();
     let lists = WalkBuilder::new(root).standard_filters(false).follow_links(false).build().flatten();
     for entry in lists.filter(|entry| entry.path().extension().is_some_and(|end| end == "d")) {
         let small = entry.metadata().is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
@@ -59,7 +60,11 @@ fn outputs(list: &[u8], source: &Path, root: &Path, list_path: &Path) -> Vec<Pat
     let mut found = Vec::new();
     for line in joined.lines() {
         let Some((made, from)) = line.split_once(": ") else { continue };
-        let named = words(from).iter().any(|name| places(name).iter().any(|place| place.as_os_str().as_bytes() == source.as_os_str().as_bytes() || place.canonicalize().is_ok_and(|real| real == source)));
+        let named = words(from).iter().any(|name| {
+            places(name).iter().any(|place| {
+                place.as_os_str().as_bytes() == source.as_os_str().as_bytes() || place.canonicalize().is_ok_and(|real| real == source)
+            })
+        });
         if named {
             found.extend(words(made).iter().flat_map(|name| places(name)).filter(|path| path.is_file()));
         }

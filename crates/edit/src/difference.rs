@@ -33,7 +33,10 @@ pub fn registry_diffs(registry_dir: &Path) -> Result<Vec<EditDiff>, EditError> {
         let record = &entry.record;
         let text = unified(&record.real, &before, &after);
         let changed = now.is_none_or(|(bytes, _)| bytes != after);
-        found.push((record.made.clone(), EditDiff { id: record.id.clone(), name: record.name.clone(), file: record.real.clone(), changed, text }));
+        found.push((
+            record.made.clone(),
+            EditDiff { id: record.id.clone(), name: record.name.clone(), file: record.real.clone(), changed, text },
+        ));
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found.into_iter().map(|(_, diff)| diff).collect())

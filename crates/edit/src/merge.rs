@@ -25,7 +25,9 @@ pub(crate) fn merge(change: &Change<'_>, current: &[u8]) -> Option<Vec<u8>> {
     let touched = lines_of(&base, &change.inserted);
     let around = touched.start.saturating_sub(1)..(touched.end + 1).min(base.len());
     let offset = ops.iter().find_map(|op| match *op {
-        DiffOp::Equal { old_index, new_index, len } if old_index <= around.start && around.end <= old_index + len => Some((old_index, new_index)),
+        DiffOp::Equal { old_index, new_index, len } if old_index <= around.start && around.end <= old_index + len => {
+            Some((old_index, new_index))
+        }
         _ => None,
     });
     // Of an empty file there is nothing to compare: it is as it was, or it is not.

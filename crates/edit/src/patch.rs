@@ -32,6 +32,8 @@ pub enum Find {
     Text(String),
     /// Code with holes.
     Pattern(String),
+    /// A byte of the file, as it is on disk; of several edits of one file the later must lie before the earlier.
+    At(usize),
 }
 
 /// An edit as a person types it.
@@ -53,7 +55,7 @@ pub struct PatchSpec {
     pub all: bool,
     /// Whether the text goes right beside what was found, whatever the line.
     pub inline: bool,
-    /// Whether an edit that leaves a syntax error is made.
+    /// Whether an edit that leaves a syntax error is made all the same.
     pub unchecked: bool,
 }
 
@@ -142,6 +144,7 @@ fn found(spec: &PatchSpec, bytes: &[u8]) -> Result<Vec<Place>, PatchError> {
             }
             apart
         }
+        Find::At(offset) => vec![Place::of_text(*offset..*offset)],
         Find::Pattern(pattern) => {
             let Some(language) = source.language else { return Err(PatchError::Language { file: file() }) };
             let found = pattern::places(language, bytes, pattern).map_err(|source| PatchError::Pattern { file: file(), source })?;
@@ -167,7 +170,7 @@ fn build(spec: &PatchSpec, real: PathBuf, before: Vec<u8>, place: &Place) -> Res
     let source = source_of(spec, &before)?;
     let filled = match &spec.find {
         Find::Pattern(_) => place.fill(spec.action.text()),
-        Find::Text(_) => spec.action.text().to_owned(),
+        Find::Text(_) | Find::At(_) => spec.action.text().to_owned(),
     };
     let text = source.encoded(spec, &filled)?;
     let by_syntax = matches!(spec.find, Find::Pattern(_));
@@ -193,6 +196,7 @@ fn build(spec: &PatchSpec, real: PathBuf, before: Vec<u8>, place: &Place) -> Res
         added_lines,
         id: Some(id),
         marked: is_marked,
+        folder: None,
         after,
         before,
     })

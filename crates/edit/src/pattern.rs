@@ -7,7 +7,7 @@ mod find;
 mod language;
 mod tree;
 
-pub(crate) use find::{Place, places, statement};
 pub use find::PatternError;
+pub(crate) use find::{Place, places, statement};
 pub use language::Language;
 pub(crate) use tree::Tree;

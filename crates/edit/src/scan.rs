@@ -17,8 +17,16 @@ const PIECE: usize = 256 << 10;
 /// So many findings of one kind are told.
 const MOST: usize = 1000;
 /// Calls that stop a program or wait for a debugger; source: the documentation of pdb, ipdb, pudb, debugpy and code.
-const DEBUGGERS: [&str; 8] =
-    ["breakpoint(", "pdb.set_trace(", "ipdb.set_trace(", "pudb.set_trace(", "debugpy.listen(", "debugpy.wait_for_client(", "debugpy.breakpoint(", "code.interact("];
+const DEBUGGERS: [&str; 8] = [
+    "breakpoint(",
+    "pdb.set_trace(",
+    "ipdb.set_trace(",
+    "pudb.set_trace(",
+    "debugpy.listen(",
+    "debugpy.wait_for_client(",
+    "debugpy.breakpoint(",
+    "code.interact(",
+];
 
 /// What a look through a tree found.
 #[derive(Debug, Default)]
@@ -43,7 +51,8 @@ pub fn scan(root: &Path, strict: bool) -> io::Result<Scan> {
     std::fs::symlink_metadata(root)?;
     let found = Mutex::new(Scan::default());
     let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-    let walker = WalkBuilder::new(root).standard_filters(false).follow_links(false).threads(threads).filter_entry(is_looked_at).build_parallel();
+    let walker =
+        WalkBuilder::new(root).standard_filters(false).follow_links(false).threads(threads).filter_entry(is_looked_at).build_parallel();
     walker.run(|| {
         let mut piece = vec![0; PIECE];
         let found = &found;
@@ -97,18 +106,20 @@ fn look(entry: &DirEntry, strict: bool, piece: &mut [u8], found: &mut Scan) {
     found.files += 1;
     let is_python = path.extension().is_some_and(|end| end == "py" || end == "pyw");
     let debuggers: &[&str] = if strict && is_python { &DEBUGGERS } else { &[] };
-    let read = crate::target::open(path).and_then(|file| read(file, piece, |offset_line, bytes| {
-        if found.marks.last().is_none_or(|(last, ..)| last != path)
-            && let Some((at, id)) = marker::first(bytes)
-        {
-            found.marks.push((path.to_path_buf(), offset_line + newlines(&bytes[..at]), id));
-        }
-        for call in debuggers {
-            if let Some((line, call)) = call_in(bytes, call) {
-                found.debuggers.push((path.to_path_buf(), offset_line + line, call));
+    let read = crate::target::open(path).and_then(|file| {
+        read(file, piece, |offset_line, bytes| {
+            if found.marks.last().is_none_or(|(last, ..)| last != path)
+                && let Some((at, id)) = marker::first(bytes)
+            {
+                found.marks.push((path.to_path_buf(), offset_line + newlines(&bytes[..at]), id));
             }
-        }
-    }));
+            for call in debuggers {
+                if let Some((line, call)) = call_in(bytes, call) {
+                    found.debuggers.push((path.to_path_buf(), offset_line + line, call));
+                }
+            }
+        })
+    });
     match read {
         Ok(()) => {}
         // Gone between the list and the look.
@@ -199,7 +210,10 @@ mod tests {
         assert_eq!(lines, [1, 2, PIECE as u64 - 6]);
         assert_eq!((found.temporaries, found.unreadable.len(), found.debuggers.len()), (vec![temporary], 0, 0));
         let strict = scan(folder.path(), true).expect("read");
-        assert_eq!(strict.debuggers.iter().map(|(_, line, call)| (*line, call.as_str())).collect::<Vec<_>>(), [(1, "breakpoint()"), (3, "pdb.set_trace()")]);
+        assert_eq!(
+            strict.debuggers.iter().map(|(_, line, call)| (*line, call.as_str())).collect::<Vec<_>>(),
+            [(1, "breakpoint()"), (3, "pdb.set_trace()")]
+        );
         assert!(scan(&folder.path().join("none"), false).is_err());
     }
 }

@@ -69,6 +69,8 @@ pub struct PreparedEdit {
     pub id: Option<String>,
     /// Whether a mark with the id is in the text.
     pub marked: bool,
+    /// The folder that what is put in works with, such as that of a probe's hits.
+    pub folder: Option<PathBuf>,
 }
 
 /// Why an edit cannot be made.
@@ -141,9 +143,19 @@ pub fn prepare(spec: &EditSpec) -> Result<PreparedEdit, PrepareError> {
 pub fn prepare_in(spec: &EditSpec, real: &Path, before: Vec<u8>) -> Result<PreparedEdit, PrepareError> {
     let file = spec.file.clone();
     match locate::edit_bytes(&before, &spec.find, &spec.action) {
-        Ok(Edited { after, removed, inserted, added_lines }) => {
-            Ok(PreparedEdit { name: spec.name.clone(), file, real: real.to_path_buf(), before, after, removed, inserted, added_lines, id: None, marked: false })
-        }
+        Ok(Edited { after, removed, inserted, added_lines }) => Ok(PreparedEdit {
+            name: spec.name.clone(),
+            file,
+            real: real.to_path_buf(),
+            before,
+            after,
+            removed,
+            inserted,
+            added_lines,
+            id: None,
+            marked: false,
+            folder: None,
+        }),
         Err(LocateError::EmptyFind) => Err(PrepareError::EmptyFind { file }),
         Err(LocateError::NoChange) => Err(PrepareError::NoChange { file }),
         Err(LocateError::Ambiguous { lines }) => Err(PrepareError::Ambiguous { file, lines }),

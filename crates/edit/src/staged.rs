@@ -135,9 +135,12 @@ fn blob(ask: &mut ChildStdin, answer: &mut BufReader<ChildStdout>, name: &str) -
     ask.flush()?;
     let mut head = String::new();
     answer.read_line(&mut head)?;
-    let size: usize = head.trim_end().rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("git has no object {name}"))
-    })?;
+    let size: usize = head
+        .trim_end()
+        .rsplit(' ')
+        .next()
+        .and_then(|size| size.parse().ok())
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("git has no object {name}")))?;
     let mut bytes = vec![0; size.min(LARGEST)];
     answer.read_exact(&mut bytes)?;
     // The rest of it, and the line end behind it.

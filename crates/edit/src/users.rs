@@ -61,7 +61,8 @@ mod tests {
         fs::write(home("bob").join(".local/state/bystander/edits/0.json"), "{").expect("written");
         let entry = |name: &str| format!("{name}:x:1:1::{}:/bin/sh\n", home(name).display());
         let passwd = world.path().join("passwd");
-        fs::write(&passwd, format!("{}{}{}daemon:x:1:1::/:/bin/false\nbroken\n", entry("ann"), entry("bob"), entry("none"))).expect("written");
+        fs::write(&passwd, format!("{}{}{}daemon:x:1:1::/:/bin/false\nbroken\n", entry("ann"), entry("bob"), entry("none")))
+            .expect("written");
         let found = others(&passwd, &home("ann").join(".local/state/bystander/edits"));
         assert_eq!((found.edits.len(), found.unseen.len()), (0, 1), "{found:?}");
         assert_eq!(found.unseen[0].user, "bob");

@@ -59,15 +59,28 @@ fn taken_out(record: &Record, later: bool, current: Option<&(Vec<u8>, Metadata)>
     if sum.as_ref() == Some(&record.before.sha256) {
         return None;
     }
-    let text = format!("edit `{}` ({}) was {}; the file is not the one of before it (SHA-256 {}…)", record.name, record.id, undone.how, &record.before.sha256[..12]);
+    let text = format!(
+        "edit `{}` ({}) was {}; the file is not the one of before it (SHA-256 {}…)",
+        record.name,
+        record.id,
+        undone.how,
+        &record.before.sha256[..12]
+    );
     Some(PatchNote { file: Some(record.real.clone()), text })
 }
 
 /// Names what was built from the edited text and was not built again.
 fn builds(record: &Record, root: &Path, problems: &mut Vec<Problem>) {
-    let Some(window) = record.undone.as_ref().filter(|_| record.renews).and_then(|undone| built::window(&record.made, &undone.at)) else { return };
+    let Some(window) = record.undone.as_ref().filter(|_| record.renews).and_then(|undone| built::window(&record.made, &undone.at)) else {
+        return;
+    };
     for path in built::built_from(&record.real, root, window) {
-        let text = format!("{} was built while edit `{}` ({}) was in its source: build it again, the source is newer now", path.display(), record.name, record.id);
+        let text = format!(
+            "{} was built while edit `{}` ({}) was in its source: build it again, the source is newer now",
+            path.display(),
+            record.name,
+            record.id
+        );
         problems.push(problem(record, ProblemKind::Build, text));
     }
 }

@@ -36,6 +36,9 @@ pub struct EditStatus {
     /// Whether it stays until it is taken back, and not only as long as the trial that made it.
     #[serde(default)]
     pub kept: bool,
+    /// The folder of a probe's hits; `None` for edits that are none.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
     /// The user who made it, by numeric id.
     pub by: String,
     /// The state directory whose journal holds it.

@@ -1,41 +1,36 @@
-//! What `patch status`, `patch revert` and `patch verify` found, as text.
+//! What the verbs of `patch` found or did, as text: the answer first, then what it is about, then the next step.
 
-use bystander_model::patch::{EditState, PatchReport, ProblemKind};
+use bystander_model::patch::{ApplyReport, DiffReport, EditState, EditStatus, PatchReport, ProblemKind};
 
 use crate::page::Page;
 use crate::prose::{clean, count};
 use crate::style::{Role, Style};
 
+/// So many undone edits are listed; a screen holds no more.
+const UNDONE: usize = 8;
+/// So many problems and notes are listed.
+const LISTED: usize = 20;
+
 /// Renders the state of edits on disk.
 #[must_use]
 pub fn patch_text(report: &PatchReport, style: &Style) -> String {
     let mut page = Page::new(style);
-    let live = report.edits.iter().filter(|edit| edit.state == EditState::Live).count();
-    let stuck = report.edits.iter().filter(|edit| edit.state == EditState::Conflict).count();
+    let of = |state| report.edits.iter().filter(|edit| edit.state == state).count();
+    let (live, stuck) = (of(EditState::Live), of(EditState::Conflict));
+    let searched =
+        report.searched_files.map(|files| format!(" {} searched.", count(usize::try_from(files).unwrap_or(usize::MAX), "file", "files")));
+    let searched = searched.unwrap_or_default();
     let (role, verdict) = if report.clean {
-        (Role::Good, "Clean: no edit is live, in conflict or left behind.".to_owned())
+        (Role::Good, format!("Clean: no edit is live, in conflict or left behind.{searched}"))
     } else {
         let problems = count(report.problems.len(), "problem", "problems");
-        (Role::Bad, format!("NOT clean: {} live, {stuck} in conflict, {problems}.", count(live, "edit", "edits")))
+        (Role::Bad, format!("NOT clean: {} live, {stuck} in conflict, {problems}.{searched}", count(live, "edit", "edits")))
     };
     page.led(&verdict, Some(role), 0, "");
-    if !report.edits.is_empty() {
-        page.heading("Edits");
-        let header = ["name", "state", "file", "made", "expires", "by", "id"].map(str::to_owned);
-        let rows: Vec<Vec<String>> = report
-            .edits
-            .iter()
-            .map(|edit| {
-                let expires = edit.expires.as_deref().unwrap_or("with its trial");
-                let texts = [&edit.name, word(edit.state), &edit.file.to_string_lossy(), &edit.made, expires, &edit.by, &edit.id];
-                texts.iter().map(|text| clean(text)).collect()
-            })
-            .collect();
-        page.table(&header, &rows);
-    }
+    edits(&mut page, report);
     if !report.problems.is_empty() {
         page.heading("Problems");
-        for problem in &report.problems {
+        for problem in report.problems.iter().take(LISTED) {
             page.led(
                 &format!("  {} ({}): ", clean(&problem.file.to_string_lossy()), kind(problem.kind)),
                 Some(Role::Bad),
@@ -43,8 +38,129 @@ pub fn patch_text(report: &PatchReport, style: &Style) -> String {
                 &clean(&problem.text),
             );
         }
+        more(&mut page, report.problems.len());
     }
-    page.finish()
+    if !report.notes.is_empty() {
+        page.heading("Notes");
+        for note in report.notes.iter().take(LISTED) {
+            let file = note.file.as_ref().map(|file| format!("{}: ", clean(&file.to_string_lossy()))).unwrap_or_default();
+            page.led(&format!("  {file}"), None, 4, &clean(&note.text));
+        }
+        more(&mut page, report.notes.len());
+    }
+    if !report.unseen.is_empty() {
+        page.heading("Not seen");
+        for unseen in &report.unseen {
+            let text =
+                format!("{}: {}; whether this user has live edits is not known", clean(&unseen.home.to_string_lossy()), clean(&unseen.why));
+            page.led(&format!("  {}: ", clean(&unseen.user)), None, 4, &text);
+        }
+    }
+    let mut out = page.finish();
+    if live > 0 {
+        out.push_str("\nnext: `bystander patch diff` shows what is live, `bystander patch revert ID` takes one back\n");
+    }
+    out
+}
+
+fn more(page: &mut Page<'_>, all: usize) {
+    if all > LISTED {
+        page.indented(&format!("{} more: --json has them all", all - LISTED));
+    }
+}
+
+/// Every edit that is on disk, and the last that were undone.
+fn edits(page: &mut Page<'_>, report: &PatchReport) {
+    let undone = report.edits.iter().filter(|edit| edit.state == EditState::Reverted).count();
+    let mut hidden = undone.saturating_sub(UNDONE);
+    let listed: Vec<&EditStatus> = report
+        .edits
+        .iter()
+        .filter(|edit| {
+            let hide = edit.state == EditState::Reverted && hidden > 0;
+            hidden -= usize::from(hide);
+            !hide
+        })
+        .collect();
+    if listed.is_empty() {
+        return;
+    }
+    page.heading("Edits");
+    let header = ["name", "state", "file", "made", "expires", "by", "id"].map(str::to_owned);
+    let row = |edit: &&EditStatus| {
+        let stays = if edit.kept { "never" } else { "with its trial" };
+        let expires = edit.expires.as_deref().unwrap_or(stays);
+        let texts = [&edit.name, word(edit.state), &edit.file.to_string_lossy(), second(&edit.made), second(expires), &edit.by, &edit.id];
+        texts.iter().map(|text| clean(text)).collect()
+    };
+    page.table(&header, &listed.iter().map(row).collect::<Vec<Vec<String>>>());
+    if undone > UNDONE {
+        page.indented(&format!("{} older ones, undone: --json lists them", undone - UNDONE));
+    }
+}
+
+/// A time to the second.
+fn second(time: &str) -> &str {
+    time.split_once('.').map_or(time, |(second, _)| second)
+}
+
+/// Renders what `patch apply` did, or would do.
+#[must_use]
+pub fn apply_text(report: &ApplyReport, style: &Style) -> String {
+    let mut page = Page::new(style);
+    let files = report.edits.iter().map(|edit| &edit.file).collect::<std::collections::BTreeSet<_>>().len();
+    let what = format!("{} in {}", count(report.edits.len(), "edit", "edits"), count(files, "file", "files"));
+    let verdict =
+        if report.made { format!("Made: {what}, read back and proven.") } else { format!("Would be made: {what}; nothing was written.") };
+    page.led(&verdict, Some(Role::Good), 0, "");
+    for edit in &report.edits {
+        let place = match edit.lines.end.saturating_sub(edit.lines.start) {
+            0 => format!("before line {}", edit.lines.start),
+            1 => format!("line {}", edit.lines.start),
+            _ => format!("lines {} to {}", edit.lines.start, edit.lines.end - 1),
+        };
+        let moved = match edit.moved_lines {
+            0 => "line numbers hold".to_owned(),
+            by => {
+                let lines = count(usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX), "line", "lines");
+                format!("what is behind moved {} by {lines}", if by > 0 { "down" } else { "up" })
+            }
+        };
+        let mark = if edit.marked {
+            ""
+        } else {
+            "; without a mark, as its language is not known or has no room for a comment there: `patch verify` knows it by its text"
+        };
+        let text = format!("{}, {place}; {moved}{mark}", clean(&edit.file.to_string_lossy()));
+        page.led(&format!("  {} ({}): ", clean(&edit.name), clean(&edit.id)), None, 4, &text);
+    }
+    let mut out = page.finish();
+    for edit in report.edits.iter().take(LISTED).filter(|_| !report.made) {
+        out.push_str(&shown(&edit.diff));
+    }
+    if report.made {
+        let ids: Vec<&str> = report.edits.iter().map(|edit| edit.id.as_str()).collect();
+        let by_itself =
+            report.expires.as_deref().map(|at| format!("; by itself at {}Z", second(at.trim_end_matches('Z')))).unwrap_or_default();
+        out.push_str(&format!("take back: bystander patch revert {}{by_itself}\n", ids.join(" ")));
+    }
+    out
+}
+
+/// Renders live edits as unified diffs.
+#[must_use]
+pub fn diff_text(report: &DiffReport, _style: &Style) -> String {
+    let mut out = String::new();
+    for edit in &report.edits {
+        let changed = if edit.changed { ", the file has changed since" } else { "" };
+        out.push_str(&format!("# edit {} ({}){changed}\n{}", clean(&edit.name), clean(&edit.id), shown(&edit.text)));
+    }
+    if report.edits.is_empty() { "No edit is live.\n".to_owned() } else { out }
+}
+
+/// A diff without what could steer a terminal.
+fn shown(diff: &str) -> String {
+    diff.chars().map(|letter| if letter.is_control() && !matches!(letter, '\n' | '\t' | '\r') { '\u{fffd}' } else { letter }).collect()
 }
 
 const fn word(state: EditState) -> &'static str {

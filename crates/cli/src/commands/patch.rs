@@ -1,12 +1,18 @@
 //! `bystander patch`: edits on disk that can be taken back.
 
+mod apply;
+pub(crate) mod expire;
+mod hits;
+mod probes;
+mod revert;
+mod verify;
+
 use std::path::Path;
 use std::process::ExitCode;
 
-use bystander_edit::{Holder, Journal, registry_holders, registry_status};
-use bystander_host::folder_times::FolderTimes;
+use bystander_edit::{Journal, default_registry_dir, others, registry_diffs, registry_status};
 use bystander_model::FORMAT;
-use bystander_model::patch::{EditState, EditStatus, PatchReport};
+use bystander_model::patch::{DiffReport, EditState, EditStatus, PatchNote, PatchReport};
 use bystander_store::StateDir;
 
 use crate::args::PatchCommand;
@@ -14,24 +20,43 @@ use crate::failure::{Failure, exit};
 use crate::output::Output;
 use crate::state;
 
+/// Where the users of this machine are listed.
+const PASSWD: &str = "/etc/passwd";
+
 /// Carries out one verb of `patch`.
 pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
+    match command {
+        PatchCommand::Apply(args) => return apply::run(args, named, output),
+        PatchCommand::Diff { ids } => return diff(ids, output),
+        PatchCommand::Hits { ids } => return hits::run(ids, output),
+        PatchCommand::Verify(args) if args.staged => return verify::staged(output),
+        PatchCommand::Status | PatchCommand::Revert { .. } | PatchCommand::Verify(_) => {}
+    }
     let state = match named {
         Some(path) => Some(StateDir::open_existing(path).map_err(|error| state::of_state(&error))?),
         None => StateDir::find(Path::new(".")).map_err(|error| state::of_state(&error))?,
     };
     let journal = state.as_ref().map(state::journal).transpose()?;
-    if let PatchCommand::Revert { ids } = command {
-        revert(journal.as_ref(), ids, output)?;
+    if let PatchCommand::Revert { ids, all } = command {
+        revert::revert(journal.as_ref(), ids, *all, output)?;
     }
-    let edits = known(journal.as_ref())?;
-    let problems = match (command, &journal) {
-        (PatchCommand::Verify, Some(journal)) => journal.verify().map_err(|error| state::of_edit(&error))?,
-        _ => Vec::new(),
-    };
-    let clean = problems.is_empty() && edits.iter().all(|edit| edit.state == EditState::Reverted);
-    output.patch(&PatchReport { format: FORMAT, edits, clean, problems });
-    Ok(ExitCode::from(if clean { exit::ANSWERED } else { exit::FAILED }))
+    let mut report = PatchReport { format: FORMAT, edits: known(journal.as_ref())?, ..PatchReport::default() };
+    match command {
+        PatchCommand::Status => {
+            let seen = others(Path::new(PASSWD), &state::registry()?);
+            report.edits.extend(seen.edits);
+            report.unseen = seen.unseen;
+            report.notes.extend(hits::notes(&report.edits));
+        }
+        PatchCommand::Verify(args) => verify::verify(args, journal.as_ref(), state.as_ref(), &mut report)?,
+        _ => {}
+    }
+    let nothing_live = report.edits.iter().all(|edit| edit.state == EditState::Reverted);
+    report.clean = report.problems.is_empty() && nothing_live && report.notes.iter().all(|note| !verify::is_debugger(note));
+    output.patch(&report);
+    // What was asked for was undone, or the command has failed: what else is live is told, and is no failure of this one.
+    let answered = report.clean || matches!(command, PatchCommand::Revert { .. });
+    Ok(ExitCode::from(if answered { exit::ANSWERED } else { exit::FAILED }))
 }
 
 /// The edits of this state directory, and the live ones of this user everywhere else.
@@ -43,38 +68,27 @@ fn known(journal: Option<&Journal>) -> Result<Vec<EditStatus>, Failure> {
     Ok(edits)
 }
 
-/// Undoes the named edits, wherever their journal is or was, or all of this state directory.
-fn revert(journal: Option<&Journal>, ids: &[String], output: &mut Output) -> Result<(), Failure> {
-    let own: Vec<String> = match journal {
-        Some(journal) => journal.status().map_err(|error| state::of_edit(&error))?.into_iter().map(|edit| edit.id).collect(),
-        None if ids.is_empty() => return Err(no_state()),
-        None => Vec::new(),
-    };
-    let mut live: Vec<EditStatus> = known(journal)?.into_iter().filter(|edit| edit.state != EditState::Reverted).collect();
-    if let Some(unknown) = ids.iter().find(|id| !live.iter().any(|edit| edit.id == **id)) {
-        return Err(Failure::user(format!("failed to find a live edit {unknown}")).hint("`bystander patch status` lists them"));
+/// Prints live edits as unified diffs.
+fn diff(ids: &[String], output: &mut Output) -> Result<ExitCode, Failure> {
+    let mut edits = registry_diffs(&state::registry()?).map_err(|error| state::of_edit(&error))?;
+    if let Some(unknown) = ids.iter().find(|id| !edits.iter().any(|edit| edit.id == **id)) {
+        return Err(unknown_edit(unknown));
     }
-    live.retain(|edit| if ids.is_empty() { own.contains(&edit.id) } else { ids.contains(&edit.id) });
-    let holders = registry_holders(&state::registry()?).map_err(|error| state::of_edit(&error))?;
-    let at_work: Vec<Holder> = holders.into_iter().map(|(_, holder)| holder).filter(|holder| !holder.gone).collect();
-    // The newest first: edits of one file lie on top of each other.
-    live.sort_by(|a, b| (&b.made, &b.id).cmp(&(&a.made, &a.id)));
-    for edit in live {
-        let journal = Journal::open(&edit.journal, &state::registry()?).map_err(|error| state::of_edit(&error))?;
-        let times = FolderTimes::of([edit.file.as_path()]);
-        let undone = journal.revert(&edit.id);
-        // What counts is that the file is as before; its folder's time is a courtesy.
-        let _ = times.give_back();
-        let undone = undone.map_err(|error| state::of_edit(&error))?;
-        if let Some(holder) = at_work.iter().find(|holder| holder.id == edit.id) {
-            output.say(&format!("{}: process {} is at work with it: its trial is no data point any more", edit.file.display(), holder.pid));
-        }
-        output.say(&format!("{}: {} ({})", undone.file.display(), undone.how, undone.name));
-    }
-    Ok(())
+    edits.retain(|edit| ids.is_empty() || ids.contains(&edit.id));
+    output.edit_diffs(&DiffReport { format: FORMAT, edits });
+    Ok(ExitCode::from(exit::ANSWERED))
 }
 
-fn no_state() -> Failure {
-    Failure::user("failed to find a state directory at or above the working directory")
-        .hint("name the one that holds the edit with --state DIR, or the edit itself; `bystander patch status` shows both")
+fn unknown_edit(id: &str) -> Failure {
+    Failure::user(format!("failed to find a live edit {id}")).hint("`bystander patch status` lists them")
+}
+
+/// A note about no file.
+fn note(text: String) -> PatchNote {
+    PatchNote { file: None, text }
+}
+
+/// The registry of this user, if there is one on disk.
+fn registry_if_there() -> Option<std::path::PathBuf> {
+    default_registry_dir().filter(|folder| folder.is_dir())
 }

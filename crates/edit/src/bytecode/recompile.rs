@@ -58,14 +58,20 @@ fn interpreter(version: &str) -> Option<PathBuf> {
     folders.extend(installed.map(|entry| entry.path().join("bin")));
     let name = format!("python{version}");
     let works = |path: &PathBuf| {
-        let run = Command::new(path).args(["-I", "-S", "-B", "-c", "pass"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let run = Command::new(path)
+            .args(["-I", "-S", "-B", "-c", "pass"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         run.is_ok_and(|status| status.success())
     };
     folders.into_iter().map(|folder| folder.join(&name)).filter(|path| path.is_file()).find(works)
 }
 
 fn ask(python: &Path, pairs: &[&(PathBuf, PathBuf)]) -> Vec<Compared> {
-    let paths: Vec<&[u8]> = pairs.iter().flat_map(|(cached, source)| [cached, source]).map(|path| OsStr::as_bytes(path.as_os_str())).collect();
+    let paths: Vec<&[u8]> =
+        pairs.iter().flat_map(|(cached, source)| [cached, source]).map(|path| OsStr::as_bytes(path.as_os_str())).collect();
     let mut command = Command::new(python);
     command.args(["-I", "-S", "-B", "-c", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return Vec::new() };

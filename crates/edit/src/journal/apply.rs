@@ -120,6 +120,7 @@ fn draft(edit: &PreparedEdit, terms: &Terms<'_>, original: Metadata, records: &[
         expires: terms.expires.map(str::to_owned),
         marked: edit.marked,
         renews: terms.renews,
+        folder: edit.folder.clone(),
     })
 }
 
@@ -142,7 +143,9 @@ fn put_on_disk(disk: &Disk, record: &mut Record, edit: &PreparedEdit) -> Result<
 /// Reads the file again: what stands there is what was to be written.
 fn prove(record: &Record, edit: &PreparedEdit) -> Result<(), EditError> {
     match write::look(&record.real)? {
-        Some((bytes, metadata)) if bytes == edit.after && metadata.mtime == record.mtime && metadata.same_rights(&record.original) => Ok(()),
+        Some((bytes, metadata)) if bytes == edit.after && metadata.mtime == record.mtime && metadata.same_rights(&record.original) => {
+            Ok(())
+        }
         _ => Err(EditError::Unproven { file: record.real.clone() }),
     }
 }

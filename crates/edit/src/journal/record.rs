@@ -151,6 +151,9 @@ pub(crate) struct Record {
     /// Whether its undo gives the file a new modification time instead of the old one.
     #[serde(default)]
     pub(crate) renews: bool,
+    /// The folder that what was put in works with.
+    #[serde(default)]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl Record {
@@ -232,6 +235,7 @@ impl Record {
             made: self.made.clone(),
             expires: self.expires.clone(),
             kept: self.kept,
+            folder: self.folder.clone(),
             by: self.uid.to_string(),
             journal: state_dir.to_path_buf(),
         }

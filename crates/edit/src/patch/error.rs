@@ -84,15 +84,22 @@ impl PatchError {
             Self::Pattern { source: PatternError::Syntax { .. }, .. } => {
                 ("edit.syntax_error", "mend the file, or find the place by its exact text with --find".to_owned())
             }
-            Self::Pattern { source: PatternError::NotUtf8 { .. }, .. } => ("edit.not_utf8", "find the place by its exact text with --find".to_owned()),
-            Self::Pattern { .. } => ("edit.pattern", "write code of the language with holes: `$NAME` for one thing, `...` for any number".to_owned()),
-            Self::NoPlace { .. } => ("edit.pattern_not_found", "make parts of it holes: `$NAME` stands for one thing, `...` for any number".to_owned()),
+            Self::Pattern { source: PatternError::NotUtf8 { .. }, .. } => {
+                ("edit.not_utf8", "find the place by its exact text with --find".to_owned())
+            }
+            Self::Pattern { .. } => {
+                ("edit.pattern", "write code of the language with holes: `$NAME` for one thing, `...` for any number".to_owned())
+            }
+            Self::NoPlace { .. } => {
+                ("edit.pattern_not_found", "make parts of it holes: `$NAME` stands for one thing, `...` for any number".to_owned())
+            }
             Self::TooMany { .. } => ("edit.too_many_places", "make the text or pattern longer".to_owned()),
             Self::Encoding { letter: None, .. } => ("edit.encoding", "convert a copy to UTF-8 and edit that".to_owned()),
             Self::Encoding { .. } => ("edit.encoding", "put the text in ASCII".to_owned()),
-            Self::Breaks { .. } => {
-                ("edit.breaks_syntax", "mend the text: indent, missing `;` or bracket; or make the edit all the same with --unchecked".to_owned())
-            }
+            Self::Breaks { .. } => (
+                "edit.breaks_syntax",
+                "mend the text: indent, missing `;` or bracket; or make the edit all the same with --unchecked".to_owned(),
+            ),
             Self::Random { .. } => ("edit.no_random", "see that /dev/urandom can be read".to_owned()),
         };
         let cause = std::error::Error::source(self).map(|cause| format!(": failed to {cause}")).unwrap_or_default();

@@ -64,7 +64,8 @@ fn replace(bytes: &[u8], range: &Range<usize>, text: &[u8], how: How) -> Change 
 /// The bytes of a line without its end.
 fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    let start = bytes[..at].iter().rposition(is_end).map_or(if bytes.starts_with(b"\xef\xbb\xbf") && at >= 3 { 3 } else { 0 }, |end| end + 1);
+    let start =
+        bytes[..at].iter().rposition(is_end).map_or(if bytes.starts_with(b"\xef\xbb\xbf") && at >= 3 { 3 } else { 0 }, |end| end + 1);
     let end = bytes[at..].iter().position(is_end).map_or(bytes.len(), |end| at + end);
     start..end
 }

@@ -213,7 +213,9 @@ fn only_node<'r>(root: &'r AstGrep<Doc>, range: &Range<usize>) -> Option<Node<'r
         let rest_is_end = node.children().all(|child| child.is_named() || child.kind() == ";");
         let start = node.range().start;
         match named.pop() {
-            Some(only) if named.is_empty() && rest_is_end && only.range().start == start && !only.kind().ends_with("identifier") => node = only,
+            Some(only) if named.is_empty() && rest_is_end && only.range().start == start && !only.kind().ends_with("identifier") => {
+                node = only
+            }
             _ => return Some(node),
         }
     }
@@ -261,7 +263,10 @@ mod tests {
         let story = "def f(self):\n    rest = total - used * (\n        1 - self.x\n    )\n    return rest\n";
         assert_eq!(found(Language::Python, story, "rest = ..."), ["rest = total - used * (\n        1 - self.x\n    )"]);
         assert_eq!(found(Language::Python, story, "return $X"), ["return rest"]);
-        assert_eq!(found(Language::Rust, "fn f() {\n    let rest = total - used;\n    g(rest);\n}\n", "let rest = ...;"), ["let rest = total - used;"]);
+        assert_eq!(
+            found(Language::Rust, "fn f() {\n    let rest = total - used;\n    g(rest);\n}\n", "let rest = ...;"),
+            ["let rest = total - used;"]
+        );
         assert_eq!(found(Language::Rust, "fn f() {\n    g(rest);\n}\n", "g($X)"), ["g(rest);"]);
         for (language, name) in [(Language::C, "C"), (Language::Cpp, "C++"), (Language::Cuda, "CUDA")] {
             let source = "int f(int total) {\n  int rest = total - 1;\n  rest = g(rest);\n  h(rest, 2);\n  return rest;\n}\n";

@@ -173,11 +173,20 @@ mod tests {
     #[test]
     fn a_language_is_told_by_name_end_and_first_line() {
         let of = |name: &str, bytes: &[u8]| Language::of(Path::new(name), bytes);
-        assert_eq!((of("a.py", b""), of("a.cuh", b""), of("a.tsx", b"")), (Some(Language::Python), Some(Language::Cuda), Some(Language::Tsx)));
-        assert_eq!((of("tool", b"#!/usr/bin/env python3\n"), of("tool", b"#!/bin/sh\n"), of("a.toml", b"")), (Some(Language::Python), None, None));
+        assert_eq!(
+            (of("a.py", b""), of("a.cuh", b""), of("a.tsx", b"")),
+            (Some(Language::Python), Some(Language::Cuda), Some(Language::Tsx))
+        );
+        assert_eq!(
+            (of("tool", b"#!/usr/bin/env python3\n"), of("tool", b"#!/bin/sh\n"), of("a.toml", b"")),
+            (Some(Language::Python), None, None)
+        );
         assert_eq!(of("a.h", b"int f(int class);\n"), Some(Language::C));
         assert_eq!(of("a.h", b"template <class T> struct A { virtual ~A() = default; };\n"), Some(Language::Cpp));
-        assert_eq!((Language::named("C++"), Language::named("go"), Language::named("perl")), (Some(Language::Cpp), Some(Language::Go), None));
+        assert_eq!(
+            (Language::named("C++"), Language::named("go"), Language::named("perl")),
+            (Some(Language::Cpp), Some(Language::Go), None)
+        );
         assert!(Language::names().iter().all(|name| Language::named(name).is_some_and(|language| language.name() == *name)));
     }
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bystander_edit::Action;
+use bystander_model::patch::ProblemKind;
 
 use crate::world::{World, edit, names, prepared, snapshot};
 
@@ -174,4 +175,56 @@ fn bytecode_that_is_not_the_edits_is_left_alone() {
     journal.revert(&id).expect("reverted");
     let after: Vec<_> = names(&cache).iter().map(|name| (name.clone(), snapshot(&cache.join(name)).bytes)).collect();
     assert_eq!(after, before);
+}
+
+/// Case E and F: a size that differs; an edited run that writes no bytecode, or writes it elsewhere.
+#[test]
+fn an_edit_of_another_size_and_runs_that_keep_their_bytecode_elsewhere_leave_nothing() {
+    for python in pythons() {
+        for (variable, value) in [(None, ""), (Some("PYTHONDONTWRITEBYTECODE"), "1"), (Some("PYTHONPYCACHEPREFIX"), "elsewhere")] {
+            let world = World::new();
+            let file = world.write("m.py", ORIGINAL);
+            assert_eq!(run(&python, &world.tree()), "1");
+            let journal = world.journal();
+            let longer = edit(&file, "    return x + 1   #----\n", Action::Replace("    return x + 999 #------\n".to_owned()));
+            let id = journal.apply(&prepared(&longer), "run").expect("applied").id;
+            let mut edited = Command::new(&python);
+            for name in ["PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONPATH", "PYTHONHOME", "PYTHONOPTIMIZE"] {
+                edited.env_remove(name);
+            }
+            edited.envs(variable.map(|name| (name, value))).args(["-c", "import m; print(m.f(0))"]).current_dir(world.tree());
+            assert_eq!(edited.output().expect("started").stdout, b"999\n", "{}, {variable:?}", python.display());
+            journal.revert(&id).expect("reverted");
+            for round in 0..2 {
+                assert_eq!(run(&python, &world.tree()), "1", "{}, {variable:?}, round {round}", python.display());
+            }
+            assert_eq!(journal.verify().expect("read"), [], "{}, {variable:?}", python.display());
+        }
+    }
+}
+
+/// Bytecode that claims to be of the source and is not: its header is right, and only the interpreter can tell.
+#[test]
+fn bytecode_with_the_right_header_and_the_wrong_code_is_found_by_its_interpreter() {
+    for python in pythons() {
+        let world = World::new();
+        let file = world.write("m.py", ORIGINAL);
+        let journal = world.journal();
+        let id = journal.apply(&prepared(&replacement(&file)), "run").expect("applied").id;
+        assert_eq!(run(&python, &world.tree()), "999");
+        let cache = world.tree().join("__pycache__");
+        let cached = cache.join(names(&cache).remove(0));
+        let poisoned = fs::read(&cached).expect("there");
+        journal.revert(&id).expect("reverted");
+        assert_eq!(run(&python, &world.tree()), "1");
+        assert_eq!(journal.verify().expect("read"), [], "{}", python.display());
+        let header = fs::read(&cached).expect("made again")[..16].to_vec();
+        fs::write(&cached, [&header, &poisoned[16..]].concat()).expect("written");
+        assert_eq!(run(&python, &world.tree()), "999", "the interpreter believes the header");
+        let problems = journal.verify().expect("read");
+        assert_eq!(
+            problems.iter().map(|problem| (problem.kind, problem.file.clone())).collect::<Vec<_>>(),
+            [(ProblemKind::Bytecode, cached)]
+        );
+    }
 }

@@ -15,12 +15,12 @@ use crate::world::{Snapshot, World, edit, prepared, set_mode, set_times, snapsho
 
 /// What happens at a step.
 #[derive(Clone, Copy, PartialEq)]
-enum At {
+pub(crate) enum At {
     Kill,
     FullDisk,
 }
 
-struct StopAt {
+pub(crate) struct StopAt {
     left: AtomicUsize,
     what: At,
 }
@@ -28,7 +28,7 @@ struct StopAt {
 struct Killed;
 
 impl StopAt {
-    fn step(step: usize, what: At) -> Arc<Self> {
+    pub(crate) fn step(step: usize, what: At) -> Arc<Self> {
         Arc::new(Self { left: AtomicUsize::new(step), what })
     }
 }
@@ -46,7 +46,7 @@ impl Steps for StopAt {
 }
 
 /// Whether the work was killed.
-fn killed(work: impl FnOnce()) -> bool {
+pub(crate) fn killed(work: impl FnOnce()) -> bool {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(()) => false,
         Err(payload) if payload.is::<Killed>() => true,
@@ -54,7 +54,7 @@ fn killed(work: impl FnOnce()) -> bool {
     }
 }
 
-const KINDS: [&str; 15] = [
+pub(crate) const KINDS: [&str; 15] = [
     "lf",
     "crlf",
     "bom",
@@ -73,7 +73,7 @@ const KINDS: [&str; 15] = [
 ];
 
 /// Makes a file of a kind, and the edit for it.
-fn file_of(kind: &str, world: &World) -> (PathBuf, EditSpec) {
+pub(crate) fn file_of(kind: &str, world: &World) -> (PathBuf, EditSpec) {
     let body = "def f(x):\n    y = x\n    return y\n";
     let bytes = match kind {
         "crlf" => body.replace('\n', "\r\n").into_bytes(),
@@ -88,7 +88,11 @@ fn file_of(kind: &str, world: &World) -> (PathBuf, EditSpec) {
     let file = world.write(name, bytes);
     let mut named = file.clone();
     match kind {
-        "0444" => set_mode(&file, 0o444),
+        "0444" => {
+            set_mode(&file, 0o444);
+            // Only the superuser can give a file away; of its own the same is tested.
+            let _ = std::os::unix::fs::chown(&file, Some(1000), Some(1000));
+        }
         "setuid 0755" => set_mode(&file, 0o4755),
         "xattr" => {
             xattr::set(&file, "user.note", b"\x00\xffhi").unwrap_or_else(|error| assert_eq!(error.kind(), io::ErrorKind::Unsupported))
@@ -116,19 +120,19 @@ fn file_of(kind: &str, world: &World) -> (PathBuf, EditSpec) {
 }
 
 /// The file, its bytecode, and the names in its folder.
-type State = (Snapshot, Option<Snapshot>, Vec<String>);
+pub(crate) type State = (Snapshot, Option<Snapshot>, Vec<String>);
 
-fn state(world: &World, file: &std::path::Path) -> State {
+pub(crate) fn state(world: &World, file: &std::path::Path) -> State {
     let bytecode = world.tree().join("__pycache__/m.any.pyc");
     (snapshot(file), bytecode.exists().then(|| snapshot(&bytecode)), crate::world::names(&world.tree()))
 }
 
 /// A read-only file can only be edited by the superuser; its refusal is tested with the preparation.
-fn can_edit(kind: &str, file: &std::path::Path) -> bool {
+pub(crate) fn can_edit(kind: &str, file: &std::path::Path) -> bool {
     kind != "0444" || fs::OpenOptions::new().write(true).open(file).is_ok()
 }
 
-fn every_step(kind: &str, mut at_step: impl FnMut(usize) -> bool) {
+pub(crate) fn every_step(kind: &str, mut at_step: impl FnMut(usize) -> bool) {
     let steps = (1..500).find(|&step| !at_step(step)).expect("it comes to an end");
     assert!(steps > 20, "{kind}: only {steps} steps");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bystander_edit::{Action, EditSpec, prepare};
+use bystander_edit::{Action, EditSpec, Find, PatchSpec, prepare, prepare_patches};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_assume, prop_oneof, proptest};
 use proptest::sample::Index;
 
@@ -60,5 +60,42 @@ proptest! {
         let reverted = journal.revert(&applied.id).expect("reverted");
         prop_assert!(reverted.exact);
         prop_assert_eq!(snapshot(&file), before);
+    }
+
+    #[test]
+    fn a_patch_and_its_undo_are_the_identity_in_every_language(
+        bytes in bytes(), place in any::<Index>(), length in 1_usize..12, action in action(), name in "m[.](py|c|rs|js|go|txt|cu)", inline in any::<bool>(),
+    ) {
+        let find = text_at(&bytes, place, length);
+        prop_assume!(find.is_some());
+        let world = World::new();
+        let file = world.write(&name, &bytes);
+        set_times(&file, 1_000_000_000, 5, 7);
+        let before = snapshot(&file);
+        let spec = PatchSpec {
+            name: "any".to_owned(),
+            file: file.clone(),
+            find: Find::Text(find.unwrap_or_default()),
+            action,
+            language: None,
+            comment: None,
+            all: true,
+            inline,
+            unchecked: true,
+        };
+        let made = prepare_patches(&[spec]);
+        prop_assume!(made.is_ok());
+        let Ok(made) = made else { return Ok(()) };
+        let journal = world.journal();
+        journal.keep(&made, None).expect("made");
+        prop_assert_eq!(&fs::read(&file).expect("there"), &made.last().expect("an edit").after);
+        let recovery = journal.revert_all().expect("taken back");
+        prop_assert!(recovery.failed.is_empty());
+        if name == "m.py" {
+            prop_assert_eq!(snapshot(&file), before);
+        } else {
+            prop_assert_eq!(snapshot(&file).bytes, before.bytes);
+        }
+        world.assert_nothing_left();
     }
 }

@@ -5,6 +5,7 @@ mod changed;
 mod crash;
 mod identity;
 mod journal;
+mod kept;
 mod meanwhile;
 mod patches;
 mod prepare;

@@ -21,7 +21,11 @@ const CASES: [(&str, Others, Others); 8] = [
     ("a formatter", formatted, |source| source.to_owned()),
     ("git checkout", |_| SOURCE.to_owned(), |source| source.to_owned()),
     ("CRLF", |text| text.replace('\n', "\r\n"), |source| source.replace('\n', "\r\n")),
-    ("lines above", |text| format!("# new header\n# new header\n# new header\n{text}"), |source| format!("# new header\n# new header\n# new header\n{source}")),
+    (
+        "lines above",
+        |text| format!("# new header\n# new header\n# new header\n{text}"),
+        |source| format!("# new header\n# new header\n# new header\n{source}"),
+    ),
 ];
 
 /// Puts every statement on a line of its own, as formatters do, and changes the blanks in the edit.

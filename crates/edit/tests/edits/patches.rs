@@ -2,14 +2,26 @@
 
 use std::fs;
 
-use bystander_edit::{Action, Find, Language, PatchError, PatchSpec, PatternError, PrepareError, PreparedEdit, moved_lines, prepare_patches};
+use bystander_edit::{
+    Action, Find, Language, PatchError, PatchSpec, PatternError, PrepareError, PreparedEdit, moved_lines, prepare_patches,
+};
 
 use crate::world::World;
 
 /// A patch by an exact text.
 pub(crate) fn text(file: &std::path::Path, find: &str, action: Action) -> PatchSpec {
     let find = Find::Text(find.to_owned());
-    PatchSpec { name: "p".to_owned(), file: file.to_path_buf(), find, action, language: None, comment: None, all: false, inline: false, unchecked: false }
+    PatchSpec {
+        name: "p".to_owned(),
+        file: file.to_path_buf(),
+        find,
+        action,
+        language: None,
+        comment: None,
+        all: false,
+        inline: false,
+        unchecked: false,
+    }
 }
 
 /// A patch by a pattern.
@@ -71,7 +83,8 @@ fn a_statement_that_would_mean_something_else_there_gets_a_line_of_its_own() {
     assert_eq!((text_one.as_str(), moved), ("if a: x = 1\nprint(x)  # MARK\ny = 2\n", 1));
     let (in_body, moved) = made("m.py", b"def f():\n    return 1\n", |file| text(file, "def f():", after("print(2)")));
     assert_eq!((in_body.as_str(), moved), ("def f():\n    print(2)  # MARK\n    return 1\n", 1));
-    let (before_loop, _) = made("m.py", b"def f():\n    for x in y:\n        g(x)\n", |file| text(file, "    for x in y:\n", before("print(y)")));
+    let (before_loop, _) =
+        made("m.py", b"def f():\n    for x in y:\n        g(x)\n", |file| text(file, "    for x in y:\n", before("print(y)")));
     assert_eq!(before_loop, "def f():\n    print(y)  # MARK\n    for x in y:\n        g(x)\n");
     let (lines, moved) = made("m.py", b"x = 1\n", |file| text(file, "x = 1", after("import sys\nprint(x, file=sys.stderr)")));
     assert_eq!((lines.as_str(), moved), ("x = 1\nimport sys\nprint(x, file=sys.stderr)  # MARK\n", 2));
@@ -142,11 +155,17 @@ fn what_cannot_be_edited_is_refused_with_the_reason() {
     };
     assert!(matches!(of("a.txt", b"x", "x"), PatchError::Language { .. }));
     assert!(matches!(of("a.py", b"x = '\xe9'\n", "x"), PatchError::Pattern { source: PatternError::NotUtf8 { offset: 5, line: 1 }, .. }));
-    assert!(matches!(of("b.py", b"x = 1\ndef f(:\n", "x = 1"), PatchError::Pattern { source: PatternError::Syntax { language: Language::Python, line: 2 }, .. }));
+    assert!(matches!(
+        of("b.py", b"x = 1\ndef f(:\n", "x = 1"),
+        PatchError::Pattern { source: PatternError::Syntax { language: Language::Python, line: 2 }, .. }
+    ));
     assert!(matches!(of("c.py", b"x = 1\n", "y = ..."), PatchError::NoPlace { .. }));
     assert!(matches!(of("d.py", b"\xff\xfex\0", "x"), PatchError::Encoding { letter: None, .. }));
     let latin = world.write("e.py", b"# coding: latin-1\nx = '\xe9'\n");
-    assert!(matches!(prepare_patches(&[text(&latin, "x = 'é'", after("print('€')"))]), Err(PatchError::Encoding { letter: Some('€'), .. })));
+    assert!(matches!(
+        prepare_patches(&[text(&latin, "x = 'é'", after("print('€')"))]),
+        Err(PatchError::Encoding { letter: Some('€'), .. })
+    ));
     let edits = prepare_patches(&[text(&latin, "x = 'é'", after("print('ü')"))]).expect("it has that letter");
     assert!(edits[0].after.starts_with(b"# coding: latin-1\nx = '\xe9'; print('\xfc')  # bystander-patch-"));
     let broken = world.write("f.py", "def f():\n    return 1\n");

@@ -1,7 +1,9 @@
 //! The text of `patch`.
 
-use bystander_model::patch::{EditState, EditStatus, PatchReport, Problem, ProblemKind};
-use bystander_report::{Style, patch_text};
+use bystander_model::patch::{
+    ApplyReport, DiffReport, EditDiff, EditState, EditStatus, PatchApplied, PatchNote, PatchReport, Problem, ProblemKind, UnseenUser,
+};
+use bystander_report::{Style, apply_text, diff_text, patch_text};
 use insta::assert_snapshot;
 
 fn edit(name: &str, state: EditState) -> EditStatus {
@@ -12,6 +14,8 @@ fn edit(name: &str, state: EditState) -> EditStatus {
         state,
         made: "2026-11-29T14:05:01Z".into(),
         expires: None,
+        kept: false,
+        folder: None,
         by: "1000".into(),
         journal: "/srv/.bystander".into(),
     }
@@ -19,7 +23,7 @@ fn edit(name: &str, state: EditState) -> EditStatus {
 
 #[test]
 fn a_clean_tree_is_one_line() {
-    let report = PatchReport { format: 1, edits: Vec::new(), clean: true, problems: Vec::new() };
+    let report = PatchReport { format: 1, clean: true, ..PatchReport::default() };
     assert_snapshot!(patch_text(&report, &Style::default()), @r#"Clean: no edit is live, in conflict or left behind."#);
 }
 
@@ -31,7 +35,7 @@ fn live_edits_and_problems_are_listed() {
         kind: ProblemKind::Bytes,
         text: "sha256 differs from before the edit; `bystander patch diff print` shows how".into(),
     };
-    let report = PatchReport { format: 1, edits, clean: false, problems: vec![problem] };
+    let report = PatchReport { format: 1, edits, problems: vec![problem], ..PatchReport::default() };
     assert_snapshot!(patch_text(&report, &Style { width: 100, ..Style::default() }), @r#"
     NOT clean: 1 edit live, 1 in conflict, 1 problem.
 
@@ -44,5 +48,55 @@ fn live_edits_and_problems_are_listed() {
     Problems
       engine/sizing.py (bytes differ): sha256 differs from before the edit; `bystander patch diff print`
         shows how
+
+    next: `bystander patch diff` shows what is live, `bystander patch revert ID` takes one back
     "#);
+}
+
+#[test]
+fn what_was_searched_and_who_was_not_seen_is_said() {
+    let notes =
+        vec![PatchNote { file: Some("engine/sizing.py".into()), text: "edit `old` was taken out of a file that others changed".into() }];
+    let unseen = vec![UnseenUser { user: "ann".into(), home: "/home/ann".into(), why: "permission denied".into() }];
+    let edits = (0..12).map(|number| edit(&format!("old{number}"), EditState::Reverted)).collect();
+    let report = PatchReport { format: 1, clean: true, edits, notes, unseen, searched_files: Some(100_000), ..PatchReport::default() };
+    let text = patch_text(&report, &Style { width: 120, ..Style::default() });
+    assert!(text.starts_with("Clean: no edit is live, in conflict or left behind. 100,000 files searched.\n"), "{text}");
+    assert!(text.contains("  4 older ones, undone: --json lists them\n") && !text.contains("old3 ") && text.contains("old4 "), "{text}");
+    assert!(text.contains("  ann: /home/ann: permission denied; whether this user has live edits is not known\n"), "{text}");
+}
+
+#[test]
+fn an_apply_says_where_what_moved_and_how_to_take_it_back() {
+    let applied = |id: &str, lines, moved_lines, marked| PatchApplied {
+        id: id.into(),
+        name: "patch".into(),
+        file: "/srv/app.py".into(),
+        lines,
+        moved_lines,
+        marked,
+        diff: "--- a/srv/app.py\n+++ b/srv/app.py\n@@ -1 +1 @@\n-x\u{1b}[2J\n+y\n".into(),
+    };
+    let edits = vec![applied("0123456789ab", 2..3, 0, true), applied("ba9876543210", 7..9, 2, false)];
+    let report = ApplyReport { format: 1, made: true, edits, expires: Some("2026-11-29T21:18:56.717690764Z".into()) };
+    let style = Style { width: 120, ..Style::default() };
+    assert_snapshot!(apply_text(&report, &style), @r#"
+    Made: 2 edits in 1 file, read back and proven.
+      patch (0123456789ab): /srv/app.py, line 2; line numbers hold
+      patch (ba9876543210): /srv/app.py, lines 7 to 8; what is behind moved down by 2 lines; without a mark, as its language
+        is not known or has no room for a comment there: `patch verify` knows it by its text
+    take back: bystander patch revert 0123456789ab ba9876543210; by itself at 2026-11-29T21:18:56Z
+    "#);
+    let dry = apply_text(&ApplyReport { made: false, ..report }, &style);
+    assert!(dry.starts_with("Would be made: 2 edits in 1 file; nothing was written.\n") && dry.contains("\n-x\u{fffd}[2J\n+y\n"), "{dry}");
+}
+
+#[test]
+fn live_edits_are_shown_as_diffs() {
+    let none = DiffReport { format: 1, edits: Vec::new() };
+    assert_eq!(diff_text(&none, &Style::default()), "No edit is live.\n");
+    let diff =
+        EditDiff { id: "0123456789ab".into(), name: "patch".into(), file: "/srv/a".into(), changed: true, text: "@@ -1 +1 @@\n".into() };
+    let text = diff_text(&DiffReport { edits: vec![diff], ..none }, &Style::default());
+    assert_eq!(text, "# edit patch (0123456789ab), the file has changed since\n@@ -1 +1 @@\n");
 }

@@ -1,0 +1,87 @@
+//! `bystander patch hits`: what probes in files have recorded so far. Looking takes nothing away: a copy of the rings is read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use bystander_model::hit::Hit;
+use bystander_model::ids::TimeNs;
+use bystander_model::patch::{EditState, EditStatus, PatchNote};
+use bystander_probe::Drain;
+
+use super::{known, unknown_edit};
+use crate::failure::{Failure, exit};
+use crate::output::Output;
+use crate::state;
+
+/// Prints the hits of the named probe edits, or of all.
+pub(super) fn run(ids: &[String], output: &mut Output) -> Result<ExitCode, Failure> {
+    let found = bystander_store::StateDir::find(Path::new(".")).map_err(|error| state::of_state(&error))?;
+    let journal = found.as_ref().map(state::journal).transpose()?;
+    let edits = known(journal.as_ref())?;
+    if let Some(unknown) = ids.iter().find(|id| !edits.iter().any(|edit| edit.id == **id)) {
+        return Err(unknown_edit(unknown));
+    }
+    let wanted: Vec<&EditStatus> =
+        edits.iter().filter(|edit| edit.folder.is_some() && (ids.is_empty() || ids.contains(&edit.id))).collect();
+    let mut folders: Vec<&PathBuf> = wanted.iter().filter_map(|edit| edit.folder.as_ref()).collect();
+    folders.sort();
+    folders.dedup();
+    let mut hits: Vec<Hit> = Vec::new();
+    for folder in folders {
+        let read = read(folder)
+            .map_err(|error| Failure::environment(format!("failed to read the hits in {}", folder.display())).because(&error))?;
+        let is_wanted = |hit: &Hit| wanted.iter().any(|edit| edit.folder.as_ref() == Some(folder) && edit.name == hit.probe);
+        hits.extend(read.into_iter().filter(is_wanted));
+    }
+    hits.sort_by_key(|hit| hit.time_ns);
+    if hits.is_empty() {
+        output
+            .say("no hits so far: no process has passed a probe since it was put in; processes that had loaded the file before never will");
+    }
+    let mut names: Vec<String> = wanted.iter().map(|edit| edit.name.clone()).collect();
+    names.dedup();
+    let started = hits.first().map_or(0, |hit| hit.time_ns);
+    let mut to = output.recorded_hits(TimeNs(started), names);
+    // A reader that went away has read what it wanted.
+    to.print(&hits);
+    Ok(ExitCode::from(exit::ANSWERED))
+}
+
+/// How many hits each live probe edit has.
+pub(super) fn notes(edits: &[EditStatus]) -> Vec<PatchNote> {
+    let live = edits.iter().filter(|edit| edit.state == EditState::Live);
+    let mut by_folder: BTreeMap<&Path, Result<Vec<Hit>, io::Error>> = BTreeMap::new();
+    let mut notes = Vec::new();
+    for edit in live {
+        let Some(folder) = &edit.folder else { continue };
+        let text = match by_folder.entry(folder).or_insert_with(|| read(folder)) {
+            Ok(hits) => {
+                let count = hits.iter().filter(|hit| hit.probe == edit.name).count();
+                format!("probe `{}` ({}) has {count} hits recorded: `bystander patch hits {}` prints them", edit.name, edit.id, edit.id)
+            }
+            Err(error) => format!("the hits of probe `{}` ({}) cannot be read: {error}", edit.name, edit.id),
+        };
+        notes.push(PatchNote { file: Some(edit.file.clone()), text });
+    }
+    notes
+}
+
+/// Reads a copy of the rings, because a reader frees what it has read.
+fn read(folder: &Path) -> Result<Vec<Hit>, io::Error> {
+    let (probes, rings) = super::probes::load(folder)?;
+    let copy = folder.join(format!("read-{}", std::process::id()));
+    let read = || -> io::Result<Vec<Hit>> {
+        fs::create_dir_all(&copy)?;
+        for entry in fs::read_dir(&rings)? {
+            let entry = entry?;
+            fs::copy(entry.path(), copy.join(entry.file_name()))?;
+        }
+        Drain::new(&copy, &probes).poll().map_err(io::Error::other)
+    };
+    let hits = read();
+    fs::remove_dir_all(&copy)?;
+    hits
+}
