@@ -82,6 +82,14 @@ pub enum EditError {
     /// Others changed the file so that the edit cannot be taken out safely; the journal keeps both versions.
     #[error("undo {0}")]
     Conflict(Box<Conflict>),
+    /// The file holds the mark of an edit that is in no journal of this user; nothing was written.
+    #[error("edit {file}: it holds edit {id}, which is none of this user's: another user made it, or its text was copied here", file = file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+        /// The id in the mark.
+        id: String,
+    },
     /// What was written is not what stands in the file; the edit was taken back.
     #[error("prove the edit of {file}: what stands in it is not what was written, others write to it", file = file.display())]
     Unproven {

@@ -29,6 +29,11 @@ pub(crate) fn first(bytes: &[u8]) -> Option<(usize, String)> {
     memchr::memmem::find_iter(bytes, PREFIX).find_map(|at| Some((at, id_at(bytes, at)?)))
 }
 
+/// The ids of all marks in bytes.
+pub(crate) fn ids(bytes: &[u8]) -> impl Iterator<Item = String> + '_ {
+    memchr::memmem::find_iter(bytes, PREFIX).filter_map(|at| id_at(bytes, at))
+}
+
 /// The id of the mark at an offset, where there is one: exactly so many digits, and no more.
 fn id_at(bytes: &[u8], at: usize) -> Option<String> {
     let start = at + PREFIX.len();

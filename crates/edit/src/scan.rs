@@ -199,7 +199,7 @@ mod tests {
             write(".hidden/c", mark.clone().into_bytes()),
         ];
         write(".gitignore", b"ignored\n".to_vec());
-        write(".git/objects/d", mark.clone().into_bytes());
+        write(".git/objects/d", mark.into_bytes());
         write("e.md", b"bystander-patch-ID and bystander-patch-0123456789abcd\n".to_vec());
         let temporary = write(".bystander-0123456789ab.tmp", Vec::new());
         write("f.py", b"breakpoint()\n# breakpoint()\nimport pdb; pdb.set_trace()\nmy_breakpoint()\n".to_vec());

@@ -15,6 +15,7 @@ mod no_trace;
 mod outcomes;
 mod patch;
 mod patch_apply;
+mod patch_bad;
 mod patch_build;
 mod patch_expire;
 mod patch_staged;

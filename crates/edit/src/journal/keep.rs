@@ -23,6 +23,7 @@ pub(super) fn keep(disk: &Disk, registry: &Registry, edits: &[PreparedEdit], exp
     let mut made: Vec<AppliedEdit> = Vec::new();
     let mut work = || -> Result<(), EditError> {
         for edit in edits {
+            refuse_foreign(disk, registry, edit)?;
             let terms = Terms { owner: OWNER, group: Some(&group), expires, renews: !is_python(edit) };
             made.push(apply::apply(disk, registry, edit, &terms)?);
         }
@@ -39,6 +40,20 @@ pub(super) fn keep(disk: &Disk, registry: &Registry, edits: &[PreparedEdit], exp
     }
     disk.uncommit(&group)?;
     Ok(made)
+}
+
+/// Another user's edit is in no registry that can be read here; its mark tells.
+fn refuse_foreign(disk: &Disk, registry: &Registry, edit: &PreparedEdit) -> Result<(), EditError> {
+    let mut marks = marker::ids(&edit.before).peekable();
+    if marks.peek().is_none() {
+        return Ok(());
+    }
+    let (records, entries) = (disk.load()?, registry.entries()?);
+    let own = |id: &String| records.iter().any(|record| record.id == *id) || entries.iter().any(|entry| entry.record.id == *id);
+    match marks.find(|id| !own(id)) {
+        Some(id) => Err(EditError::Foreign { file: edit.real.clone(), id }),
+        None => Ok(()),
+    }
 }
 
 /// Python's bytecode is looked after; what else is built from a file is not known here.

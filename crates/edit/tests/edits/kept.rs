@@ -195,3 +195,20 @@ fn what_stands_there_after_the_write_is_proven() {
     assert!(world.journal().status().expect("read").is_empty());
     world.assert_nothing_left();
 }
+
+#[test]
+fn a_file_that_vanishes_and_one_with_the_edit_of_another_user_are_refused() {
+    let world = World::new();
+    let spec = |file| text(file, "x = 1", Action::InsertAfter("print(x)".to_owned()));
+    let (one, two) = (world.write("one.py", "x = 1\n"), world.write("two.py", "x = 1\n"));
+    let edits = prepare_patches(&[spec(&one), spec(&two)]).expect("found");
+    fs::remove_file(&two).expect("removed");
+    let error = world.journal().keep(&edits, None).expect_err("it is gone");
+    assert!(matches!(&error, EditError::Target(bystander_edit::TargetError::Missing { path }) if *path == two), "{error}");
+    assert_eq!(fs::read_to_string(&one).expect("there"), "x = 1\n");
+    world.assert_nothing_left();
+    let theirs = world.write("theirs.py", format!("x = 1  # bystander-patch-{}\n", "0123456789ab"));
+    let error = world.journal().keep(&prepare_patches(&[spec(&theirs)]).expect("found"), None).expect_err("not ours");
+    assert!(matches!(&error, EditError::Foreign { id, .. } if id == "0123456789ab"), "{error}");
+    world.assert_nothing_left();
+}

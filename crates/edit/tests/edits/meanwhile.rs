@@ -37,7 +37,7 @@ fn formatted(text: &str) -> String {
             out.push_str(&format!("{indent}{}\n", part.replace("probe(1,y)", "probe(1, y)")));
         }
     }
-    out.replace("  # bystander", " # bystander").replace("'bystander", "'bystander")
+    out.replace("  # bystander", " # bystander").replace('\'', "\"")
 }
 
 fn check(action: &Action, find: &str, others: Others) -> (String, String) {

@@ -60,6 +60,7 @@ fn keep(journal: &Journal, edits: &[PreparedEdit], expires: Option<&str>) -> Res
         let failure = state::of_edit(&error);
         match error {
             EditError::Held { holder, .. } => failure.hint(format!("take the other edit back first: bystander patch revert {}", holder.id)),
+            EditError::Foreign { .. } => failure.hint("have its maker take it back with `bystander patch revert`, or take its text out"),
             EditError::Changed { .. } | EditError::Unproven { .. } => {
                 failure.hint("run the same command again: it looks at the file as it is now")
             }
