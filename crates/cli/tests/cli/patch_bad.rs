@@ -50,7 +50,7 @@ fn a_journal_of_a_newer_version_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn the_edit_of_another_user_is_not_built_upon_and_the_user_is_named() {
+fn the_edit_of_another_user_is_not_built_upon() {
     if !rustix_is_root() {
         return skip("only the superuser can be two users", Mark::Machine);
     }
@@ -89,7 +89,7 @@ fn the_edit_of_another_user_is_not_built_upon_and_the_user_is_named() {
     };
     let file_text = file.display().to_string();
     let before = fs::read_to_string(&file).expect("there");
-    other(&["patch", "apply", "--file", &file_text, "--find", "x = 1", "--insert-after", "print(-x)"])
+    other(&["patch", "apply", "--file", &file_text, "--find", "x = 1", "--insert-after", "print(-x)", "--state", "own"])
         .exits(4)
         .says(&["none of this user's"]);
     assert_eq!(fs::read_to_string(&file).expect("there"), before);

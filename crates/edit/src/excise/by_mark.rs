@@ -1,7 +1,7 @@
 //! Takes an edit out by its mark, where others have moved or reformatted its text. Pure.
 //!
-//! From the mark on, letters are compared one by one in both directions; blanks and line ends may differ, and a `;` between statements may be
-//! gone. Where every letter of the edit's text is there, it is taken out; anything else is no match.
+//! From the mark on, letters are compared one by one in both directions; blanks, line ends and kinds of quotes may differ, and a `;` between
+//! statements may be gone. Where every letter of the edit's text is there, it is taken out; anything else is no match.
 
 use std::ops::Range;
 
@@ -26,13 +26,19 @@ fn counts(byte: u8) -> bool {
     !byte.is_ascii_whitespace()
 }
 
+/// Whether two bytes are the same to a formatter, which may write one kind of quotes for the other.
+fn alike(found: u8, wanted: u8) -> bool {
+    let is_quote = |byte| matches!(byte, b'\'' | b'"');
+    found == wanted || (is_quote(found) && is_quote(wanted))
+}
+
 /// How far `text` reaches back from the end of `current`, as the offset where it starts.
 fn backwards(text: &[u8], current: &[u8]) -> Option<usize> {
     let mut at = current.len();
     for &wanted in text.iter().rev().filter(|byte| counts(**byte)) {
         let blanks = current[..at].iter().rev().take_while(|byte| !counts(**byte)).count();
         match current[..at - blanks].last() {
-            Some(&found) if found == wanted => at -= blanks + 1,
+            Some(&found) if alike(found, wanted) => at -= blanks + 1,
             // Formatters put statements on lines of their own.
             _ if wanted == b';' => {}
             _ => return None,
@@ -47,7 +53,7 @@ fn forwards(text: &[u8], current: &[u8]) -> Option<usize> {
     for &wanted in text.iter().filter(|byte| counts(**byte)) {
         let blanks = current[at..].iter().take_while(|byte| !counts(**byte)).count();
         match current.get(at + blanks) {
-            Some(&found) if found == wanted => at += blanks + 1,
+            Some(&found) if alike(found, wanted) => at += blanks + 1,
             _ if wanted == b';' => {}
             _ => return None,
         }

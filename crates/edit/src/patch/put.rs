@@ -120,7 +120,7 @@ fn after(source: &Source<'_>, place: &Place, text: &[u8], how: How) -> Change {
         Change { at: end..end, text: [separator.as_bytes(), text].concat() }
     });
     if !is_blank_or_comment(source, rest) {
-        return if how.by_syntax { joined.unwrap_or(exact) } else { exact };
+        return inside(source, joined, exact, how);
     }
     let lines = in_lines(source, text, &indent_at(source, range, &line), &line);
     let own = match end_of_file(bytes, &line) {
@@ -146,10 +146,18 @@ fn before(source: &Source<'_>, place: &Place, text: &[u8], how: How) -> Change {
         Change { at: start..start, text: [text, separator.as_bytes()].concat() }
     });
     if !bytes[line.start..start].trim_ascii().is_empty() {
-        return if how.by_syntax { joined.unwrap_or(exact) } else { exact };
+        return inside(source, joined, exact, how);
     }
     let lines = in_lines(source, text, indent_of(&bytes[line.clone()]), &line);
     choose(source, joined, Change { at: line.start..line.start, text: lines })
+}
+
+/// Inside a line: right there, or as a statement between statements where only that can be read.
+fn inside(source: &Source<'_>, joined: Option<Change>, exact: Change, how: How) -> Change {
+    match joined {
+        Some(joined) if how.by_syntax || (new_error(source, &exact).is_some() && new_error(source, &joined).is_none()) => joined,
+        _ => exact,
+    }
 }
 
 fn end_of_file(bytes: &[u8], line: &Range<usize>) -> bool {

@@ -73,6 +73,8 @@ fn a_statement_goes_on_the_line_of_what_was_found_and_line_numbers_hold() {
     let (text_before, moved) = made("m.py", PYTHON, |file| text(file, "    return rest", before("print(rest)")));
     assert_eq!(text_before, "def f(total):\n    rest = total - (\n        1\n    )\n    print(rest); 'MARK'; return rest  # note\n");
     assert_eq!(moved, 0);
+    let (between, moved) = made("m.py", b"x = 1; y = 2\n", |file| text(file, "x = 1", after("print(x)")));
+    assert_eq!((between.as_str(), moved), ("x = 1; print(x); y = 2  # MARK\n", 0));
     let (commented, moved) = made("m.py", b"x = 1  # note\n", |file| text(file, "x = 1", after("print(x)")));
     assert_eq!((commented.as_str(), moved), ("x = 1; print(x)  # MARK  # note\n", 0));
 }
