@@ -1,5 +1,7 @@
 //! What can be wrong with a probe before the launch, as the interpreter's answer and as text. Rendering belongs elsewhere.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 /// One problem with one probe.
@@ -67,7 +69,14 @@ pub enum ProblemKind {
     /// The pattern matches several statements.
     PatternAmbiguous { pattern: String, lines: Vec<u32> },
     /// The function is handed to a compiler, which would not see the probe or would fail on it.
-    Compiled { decorator: String, line: u32 },
+    Compiled {
+        decorator: String,
+        line: u32,
+        #[serde(default)]
+        effects: BTreeMap<String, String>,
+    },
+    /// The function has no `return` and control never reaches its end.
+    NeverReturns { function: String, line: u32 },
     /// The expression is not one that can be captured.
     CaptureRefused { field: String, index: usize, offset: usize, reason: String },
     /// A name in the expression surely has no value at the place.
@@ -106,6 +115,10 @@ impl ProbeProblem {
                 candidates.iter().map(|near| format!("nearest: line {}: `{}`", near.line, near.text)).collect()
             }
             ProblemKind::NameUndefined { candidates, .. } => like(candidates),
+            ProblemKind::Compiled { effects, .. } => {
+                effects.iter().map(|(word, effect)| format!("`compiled = \"{word}\"` puts it in all the same: {effect}")).collect()
+            }
+            ProblemKind::NeverReturns { .. } => vec!["probe `@raise` instead".into()],
             ProblemKind::CaptureRefused { .. } => {
                 vec![
                     "names, attributes, items by constant, comparisons, arithmetic and `len` run no code; `unsafe = true` allows the rest"
@@ -143,8 +156,11 @@ impl std::fmt::Display for ProbeProblem {
             ProblemKind::PatternAmbiguous { pattern, lines } => {
                 write!(f, "`{pattern}` matches {} statements, at lines {}; it must match one", lines.len(), join(lines))
             }
-            ProblemKind::Compiled { decorator, line } => {
+            ProblemKind::Compiled { decorator, line, .. } => {
                 write!(f, "the function is compiled by `{decorator}` (line {line}), which would not see a probe or would fail on it")
+            }
+            ProblemKind::NeverReturns { function, line } => {
+                write!(f, "`{function}` (line {line}) never returns: it can only be left by an exception")
             }
             ProblemKind::CaptureRefused { reason, .. } => write!(f, "the expression is not captured: {reason}"),
             ProblemKind::NameUndefined { name, scope, later: true, .. } => {

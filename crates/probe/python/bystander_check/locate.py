@@ -24,7 +24,7 @@ def source_of(probe):
     if probe["module"] is None:
         path = os.path.abspath(probe["path"])
         if not os.path.isfile(path):
-            raise places.PlaceProblem("file_not_found", path=path, candidates=_files_near(path))
+            raise places.PlaceProblem("file_not_found", path=path, candidates=files_near(path))
         return path
     return _source_of_module(probe["module"])
 
@@ -101,7 +101,7 @@ def parse(data, path):
     """The syntax tree of a file."""
     try:
         return compile(data, path, "exec", 0x400, True)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise places.PlaceProblem(
             "file_syntax", path=path, line=getattr(error, "lineno", None), message=getattr(error, "msg", str(error))
         )
@@ -114,7 +114,8 @@ def nearest(name, known):
     return found + [item for item in known if item.rpartition(".")[2] == tail and item not in found][:3]
 
 
-def _files_near(path):
+def files_near(path):
+    """The files in the folder of a missing one whose names are most like its own."""
     folder, name = os.path.split(path)
     try:
         return [os.path.join(folder, item) for item in nearest(name, os.listdir(folder))]

@@ -7,6 +7,7 @@ import _ast
 
 from bystander_overlay import scope as scopes
 from bystander_overlay import tree as trees
+from bystander_overlay import words
 
 BOUND, MAYBE, UNDEFINED, LATER, NEXT_ROUND = "bound", "maybe", "undefined", "later", "next round"
 """The last two: bound further down only, and so in the same loop that reading it fails in the first round of all."""
@@ -42,6 +43,15 @@ def check_all(module, spot, expression, after):
             state = classify(module, spot, node.id, after)
             if state in (UNDEFINED, LATER):
                 raise Unknown(node.id, node.col_offset, state == LATER, candidates(module, spot, node.id))
+
+
+def check_anywhere(module, spot, expression):
+    """Raises `Unknown` for the first name of an expression that nothing in the function, or around it, ever gives a value."""
+    own = scopes.names_of(spot.scope)
+    for node in trees.walk(expression):
+        known = not isinstance(node, _ast.Name) or words.is_word(node.id) or node.id in own.bound or node.id in _bound_inside(expression)
+        if not known and classify(module, spot, node.id) in (UNDEFINED, LATER):
+            raise Unknown(node.id, node.col_offset, False, candidates(module, spot, node.id))
 
 
 def _bound_inside(expression):

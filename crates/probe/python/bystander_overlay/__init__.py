@@ -15,7 +15,10 @@ import builtins
 _real_compile = builtins.compile
 _real_get_code = _external.SourceLoader.get_code
 _RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-_PARTS = ("tree", "scope", "pattern", "place", "secret", "reading", "encode", "capture", "ring", "hook", "inject", "rewrite")
+_PARTS = (
+    "tree", "scope", "words", "secret", "reading", "statement", "ends", "tails", "pattern", "compiled", "place", "trouble", "encode", "capture",
+    "captured", "program", "ring", "native", "gate", "hook", "staging", "inject", "rewrite",
+)  # fmt: skip
 """The parts that rewriting needs, each after those that it imports."""
 _FUTURE_FLAGS = 0x1FE0000
 
@@ -57,6 +60,7 @@ class Overlay:
 
     def __init__(self, folder, plan):
         self.folder = folder
+        self.library = folder
         self.plan = plan
         self.record = Record(plan.RING_FOLDER)
         self.rewriter = None

@@ -5,8 +5,10 @@ Names, attributes, items by constant, comparisons, `and`/`or`/`not`, arithmetic 
 
 import _ast
 
-from bystander_overlay import reading
+from bystander_overlay import reading, words
 from bystander_overlay.reading import Unreadable
+from bystander_overlay.secret import ALWAYS, NEVER, secrecy
+from bystander_overlay.tree import children
 
 _SCALARS = (int, float, bool, str, bytes, type(None))
 _NUMBERS = (int, float, bool)
@@ -37,9 +39,10 @@ class Refusal(Exception):
 
 
 def parse(text):
-    """Parses an expression."""
+    """Parses an expression; the words `return` and `raise` in it are names."""
+    text, names = words.exchanged(text.strip())
     try:
-        return compile(text.strip(), "<capture>", "eval", 0x400, True).body
+        return words.restored(compile(text, "<capture>", "eval", 0x400, True).body, names)
     except (SyntaxError, ValueError) as error:
         raise Refusal("not an expression: %s" % getattr(error, "msg", error), max(0, (getattr(error, "offset", 1) or 1) - 1))
 
@@ -49,11 +52,8 @@ def names_in(node):
     found = []
     if isinstance(node, _ast.Name):
         return [node.id]
-    for field in node._fields:
-        value = getattr(node, field, None)
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, _ast.AST):
-                found += [name for name in names_in(item) if name not in found]
+    for item in children(node):
+        found += [name for name in names_in(item) if name not in found]
     return found
 
 
@@ -64,24 +64,35 @@ def roots(node):
     if isinstance(node, _ast.Name):
         return [node.id]
     found = []
-    for field in node._fields:
-        value = getattr(node, field, None)
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, _ast.AST):
-                found += [name for name in roots(item) if name not in found]
+    for item in children(node):
+        found += [name for name in roots(item) if name not in found]
     return found
 
 
-def last_name(node):
-    """The name that a reader would call the value by, for the decision whether it is secret; empty for most expressions."""
-    if isinstance(node, _ast.Name):
-        return node.id
-    if isinstance(node, _ast.Attribute):
-        return node.attr
-    if isinstance(node, _ast.Subscript):
-        key = _constant(_index(node))
-        return key if type(key) is str else last_name(node.value)
-    return ""
+def secrecy_of(node):
+    """Tells how much of an expression's value must be withheld: what the most secret name in it, an attribute or a key too, demands."""
+    return max([NEVER] + [found for found, _ in _secrets(node)])
+
+
+def _secrets(node):
+    """Yields how secret each name of an expression is, with its node; whether something is None is nobody's secret."""
+    if isinstance(node, _ast.Compare) and all(isinstance(item, (_ast.Is, _ast.IsNot)) for item in node.ops):
+        if all(isinstance(item, _ast.Constant) and item.value is None for item in node.comparators):
+            return
+    if isinstance(node, (_ast.Name, _ast.Attribute)):
+        yield secrecy(node.id if isinstance(node, _ast.Name) else node.attr), node
+    elif isinstance(node, _ast.Subscript) and type(_constant(_index(node))) is str:
+        yield secrecy(_constant(_index(node))), node
+    for child in children(node):
+        for found in _secrets(child):
+            yield found
+
+
+def check_condition(node):
+    """Refuses a condition that would tell something of a secret by whether it holds."""
+    for found, part in _secrets(node):
+        if found == ALWAYS:
+            raise Refusal("the name looks like that of a secret, and whether the condition holds would tell of it", part.col_offset)
 
 
 def compiled(node, position):
@@ -142,7 +153,8 @@ def _call(node, position):
     return lambda values: reading.length(inner(values))
 
 
-def _truth(value):
+def truth(value):
+    """The truth of a plain value or of an exact container; raises `Unreadable` for anything else."""
     if _is_exact(value, _SCALARS):
         return bool(value)
     return reading.length(value) > 0
@@ -155,7 +167,7 @@ def _bool(node, position):
     def evaluate(values):
         for part in parts:
             value = part(values)
-            if _truth(value) is stop:
+            if truth(value) is stop:
                 break
         return value
 
@@ -165,7 +177,7 @@ def _bool(node, position):
 def _unary(node, position):
     operand = compiled(node.operand, position)
     if isinstance(node.op, _ast.Not):
-        return lambda values: not _truth(operand(values))
+        return lambda values: not truth(operand(values))
     if isinstance(node.op, _ast.USub):
         return lambda values: -_number(operand(values))
     if isinstance(node.op, _ast.UAdd):

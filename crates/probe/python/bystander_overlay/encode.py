@@ -8,11 +8,13 @@ import sys
 
 from bystander_overlay import reading
 from bystander_overlay.secret import NEVER, secrecy
+from bystander_overlay.trouble import is_ordinary
 
 TEXT_LIMIT, BYTES_LIMIT, ITEM_LIMIT, DEPTH = 200, 100, 8, 2
 _KEY_LIMIT = 50
 _INT_BITS = 2048
 _REDACTED = {"redacted": True}
+_arguments = BaseException.__dict__["args"].__get__
 
 
 def encode(value, depth=DEPTH):
@@ -82,7 +84,8 @@ def _mapping(value, depth):
             if text is None or len(entries) == ITEM_LIMIT:
                 known["truncated"] = True
                 break
-            entries[text] = encode(entry, depth - 1) if secrecy(text) == NEVER else _REDACTED
+            name = key[:TEXT_LIMIT] if type(key) is str else text
+            entries[text] = encode(entry, depth - 1) if secrecy(name) == NEVER else _REDACTED
     except RuntimeError:  # Another thread changed the dict meanwhile.
         known["truncated"] = True
     return known
@@ -107,10 +110,19 @@ def _other(value, kind):
             known["text"] = float.__repr__(value)
         elif base is str and "text" not in known:
             known["text"] = str.__getitem__(value, slice(0, TEXT_LIMIT))
+        elif base is BaseException:
+            _add_message(value, known)
     if "torch" in sys.modules:
         _describe_tensor(value, kind, known)
     _name_member(value, kind, known)
     return known
+
+
+def _add_message(value, known):
+    """Gives what an exception was made with, as far as that is plain text."""
+    texts = [item for item in _arguments(value) if type(item) is str]
+    if texts:
+        known["text"] = ", ".join(item[:TEXT_LIMIT] for item in texts[:ITEM_LIMIT])[:TEXT_LIMIT]
 
 
 def _name_member(value, kind, known):
@@ -137,5 +149,9 @@ def _describe_tensor(value, kind, known):
             known["shape"] = [int(size) for size in value.shape]
             known["dtype"] = str(value.dtype)
             known["device"] = str(value.device)
-    except Exception:  # A torch that is still being imported, a lazy parameter, another version: the type has to do.
-        known.pop("shape", None)
+    except Exception as error:
+        if not is_ordinary(error):
+            raise
+        # A torch that is still being imported, a lazy parameter, another version: the type has to do.
+        for key in ("shape", "dtype", "device"):
+            known.pop(key, None)

@@ -1,7 +1,8 @@
-"""The hit path: what an injected statement calls. No lock, no system call, no code of the program, no reference kept.
+"""The hit path in plain Python: objects that stand where an injected statement stores. No lock, no system call, no reference kept.
 
-A hit takes a number, checks the limit, encodes, and writes one slot of the ring; the commit byte comes last. Exceptions that
-a signal handler of the program raises meanwhile belong to the program and go through; failures of ours are counted.
+No code of the program runs, unless a capture is `unsafe`. A hit passes its gate, evaluates, encodes, and writes one slot of the
+ring; the commit byte comes last. Exceptions that a signal handler of the program raises meanwhile belong to the program and go
+through; failures of ours are counted.
 """
 
 import sys
@@ -11,36 +12,25 @@ from marshal import dumps
 from time import time_ns
 
 from bystander_overlay import encode as encoding
-from bystander_overlay.reading import Unreadable
-from bystander_overlay.ring import HITS, LENGTH_SHIFT, SLOT_FORMAT
-from bystander_overlay.secret import ALWAYS, NEVER, TEXT_ONLY
+from bystander_overlay.ring import HITS, LENGTH_SHIFT, PASSES, SLOT_FORMAT, STORES_AT_ONCE
+from bystander_overlay.secret import NEVER
+from bystander_overlay.trouble import belongs_to_program, raised, without_ours
 
-_OURS = (ValueError, TypeError, MemoryError, OverflowError, RecursionError, RuntimeError, IndexError, KeyError, AttributeError)
-SURVIVES_RECURSION = sys.version_info >= (3, 9)
-"""Before 3.9 the interpreter aborts when a RecursionError is swallowed and the recursion goes on; there it is the program's."""
 _TEXT_LIMIT = encoding.TEXT_LIMIT
 _ITEM_LIMIT = encoding.ITEM_LIMIT
 
 
-def belongs_to_program(error):
-    """Tells whether an exception that passes through the overlay came from a signal handler or another thread."""
-    kind = type(error)
-    if not any(kind is known for known in _OURS):
-        return True
-    if kind is RecursionError and not SURVIVES_RECURSION:
-        return True
-    trace = error.__traceback__
-    while trace is not None:
-        module = trace.tb_frame.f_globals.get("__name__")
-        if type(module) is not str or not module.startswith("bystander_overlay."):
-            return True
-        trace = trace.tb_next
-    return False
+def is_direct(injection, probe):
+    """Tells whether the captures are exactly the arguments, so that nothing has to be evaluated or asked."""
+    captures = injection.captures
+    plain = [item.argument for item in captures] == list(range(len(injection.arguments))) and not injection.uncertain
+    asked = injection.condition is not None or probe.get("rate") is not None or injection.is_staged()
+    return plain and not asked and all(item.secrecy == NEVER for item in captures)
 
 
-def is_direct(captures, arguments):
-    """Tells whether the captures are exactly the arguments, so that nothing has to be evaluated."""
-    return [item.argument for item in captures] == list(range(arguments)) and all(item.secrecy == NEVER for item in captures)
+def _published(methods):
+    """Makes the object that a statement stores into, of a class of its own."""
+    return type("Probe", (object,), dict(methods, __slots__=(), __module__="bystander_overlay.hook"))()
 
 
 def _encoded(values):
@@ -63,20 +53,30 @@ def _shrunk(shown, capacity):
     return dumps(small, 2)
 
 
+def _fitting(shown, capacity):
+    payload = dumps(shown, 2)
+    return payload if len(payload) <= capacity else _shrunk(shown, capacity)
+
+
 def direct(ring, index, limit):
-    """Makes the hook of a probe whose captures are its arguments: one call, one loop over the types."""
-    words, hits = ring.words, HITS + index
-    take, claim = ring.counter(index), ring.claim
+    """Makes the object of a probe whose captures are its arguments: one call, one loop over the types."""
+    words, passed, hits = ring.words, ring.word(PASSES, index), ring.word(HITS, index)
+    take, claim = ring.numbers_of(PASSES, index), ring.claim
+    take_hit = None if STORES_AT_ONCE else ring.numbers_of(HITS, index)
     memory, mask, slot_bytes = ring.memory, ring.slots - 1, ring.slot_bytes
     commits, data = ring.commit_offset, ring.data_offset
     capacity = ring.capacity
     put = Struct(SLOT_FORMAT % capacity).pack_into
     local = _local()
 
-    def hook(*values):
+    def store(self, depth, values):
         try:
             number = take()
-            if words[hits] <= number:
+            if words[passed] <= number:
+                words[passed] = number + 1
+            if take_hit is not None:
+                take_hit()
+            elif words[hits] <= number:
                 words[hits] = number + 1
             if number >= limit:
                 return
@@ -119,122 +119,62 @@ def direct(ring, index, limit):
                 raise
             ring.note_error()
 
-    return hook
+    return _published({"__setitem__": store})
 
 
-class Capture:
-    """One captured expression at one place: an argument by number, an evaluation, a staged value, or nothing at all."""
+class Recorder:
+    """Evaluates, encodes and writes the hits of one probe that have passed the gate."""
 
-    def __init__(self, argument=None, evaluate=None, staged=False, secrecy=NEVER):
-        self.argument = argument
-        self.evaluate = evaluate
-        self.staged = staged
-        self.secrecy = secrecy
+    def __init__(self, ring, index, injection):
+        self.ring = ring
+        self.index = index
+        self.captures = injection.captures
+        self.namespaces = injection.namespaces()
+        self.raises = injection.reads_raised()
+        self.local = _local()
 
-    def evaluates(self):
-        """Tells whether the value comes from the hook's own arguments."""
-        return not self.staged and self.secrecy != ALWAYS
+    def extended(self, values, depth, frame):
+        """Adds what does not come with the store: the exception being handled, the dicts of the module around."""
+        error = raised(depth) if self.raises else None
+        return values + (error, self.namespaces(frame) if self.namespaces is not None else ())
 
-    def encoded(self, values):
-        """Evaluates and encodes; what fails is a value that says so."""
+    def shown(self, values):
+        """Evaluates and encodes every capture but the staged ones."""
+        return [None if item.staged else item.encoded(values) for item in self.captures]
+
+    def write(self, shown):
+        """Writes one slot, or drops the hit where the ring is full."""
+        ring = self.ring
+        sequence = ring.claim()
+        if ring.is_taken(sequence):
+            return
         try:
-            value = values[self.argument] if self.evaluate is None else self.evaluate(values)
-            return self.shown(value)
-        except Unreadable as error:
-            return encoding.error(error.word)
-        except Exception as error:
-            if belongs_to_program(error) and not isinstance(error, ArithmeticError):
-                raise
-            return encoding.error(type(error).__name__)
-
-    def shown(self, value):
-        """Encodes a value as far as its name permits."""
-        if self.secrecy == TEXT_ONLY:
-            kind = type(value)
-            if not (kind is int or kind is float or kind is bool or value is None):
-                return encoding.redacted()
-        return encoding.encode(value)
+            thread = self.local.id
+        except AttributeError:
+            thread = self.local.id = get_native_id()
+        if not sequence:
+            ring.note_name()
+        ring.put(sequence, time_ns(), thread, self.index, _fitting(shown, ring.capacity))
 
 
-def general(ring, index, limit, captures, namespaces):
-    """Makes the hook of a probe that evaluates; `namespaces(frame)` gives the dicts in which its other names live."""
-    words, hits = ring.words, HITS + index
-    take, claim = ring.counter(index), ring.claim
-    local = _local()
-    staging = _Staging(captures, namespaces)
+def general(ring, index, injection, gate):
+    """Makes the object of a probe that evaluates, or whose gate asks something."""
+    recorder = Recorder(ring, index, injection)
+    passes, holds = gate.passes, gate.holds
 
-    def hook(*values):
+    def store(self, depth, values):
+        handled = sys.exc_info()[1] if depth else None
         try:
-            number = take()
-            if words[hits] <= number:
-                words[hits] = number + 1
-            if number >= limit:
+            if not passes():
                 return
-            sequence = claim()
-            if ring.is_taken(sequence):
-                return
-            frame = sys._getframe(1)
-            if namespaces is not None:
-                values += (namespaces(frame),)
-            shown = staging.merge(frame, [item.encoded(values) if item.evaluates() else None for item in captures])
-            try:
-                thread = local.id
-            except AttributeError:
-                thread = local.id = get_native_id()
-            if not sequence:
-                ring.note_name()
-            ring.put(sequence, time_ns(), thread, index, _fitting(shown, ring.capacity))
-        except Exception as error:
+            values = recorder.extended(values, depth, sys._getframe(1))
+            if holds is None or holds(values):
+                recorder.write(recorder.shown(values))
+        except BaseException as error:
             if belongs_to_program(error):
+                if depth:
+                    without_ours(error, handled, depth)
                 raise
             ring.note_error()
 
-    hook.begin, hook.stage, hook.fail = staging.begin, staging.stage, staging.fail
-    return hook
-
-
-class _Staging:
-    """Values that had to be read one by one before the hit, by frame and thread, already encoded."""
-
-    def __init__(self, captures, namespaces):
-        self.captures = captures
-        self.namespaces = namespaces
-        self.local = _local()
-
-    def begin(self):
-        """Opens an empty stage for the calling frame."""
-        stages = self.local.__dict__
-        stages[id(sys._getframe(1))] = {}
-
-    def stage(self, index, *values):
-        """Keeps the value of one capture."""
-        frame = sys._getframe(1)
-        stage = self.local.__dict__.get(id(frame))
-        if stage is not None:
-            if self.namespaces is not None:
-                values += (self.namespaces(frame),)
-            stage[index] = self.captures[index].encoded(values)
-
-    def fail(self, index):
-        """Keeps the type of the exception that a capture met; what is no error of the expression goes on."""
-        kind = sys.exc_info()[0]
-        stage = self.local.__dict__.get(id(sys._getframe(1)))
-        if stage is not None:
-            stage[index] = encoding.error(type.__dict__["__qualname__"].__get__(kind))
-        if not issubclass(kind, Exception):
-            raise
-
-    def merge(self, frame, shown):
-        """Puts the staged values among the others and forgets the stage."""
-        stage = self.local.__dict__.pop(id(frame), None) or {}
-        for index, capture in enumerate(self.captures):
-            if capture.staged:
-                shown[index] = stage.get(index, encoding.error("NameError"))
-            elif shown[index] is None and not capture.evaluates():
-                shown[index] = encoding.redacted()
-        return shown
-
-
-def _fitting(shown, capacity):
-    payload = dumps(shown, 2)
-    return payload if len(payload) <= capacity else _shrunk(shown, capacity)
+    return _published({"__setitem__": store})

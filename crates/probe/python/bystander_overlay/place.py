@@ -5,13 +5,14 @@ The same code runs before the launch and in the program, so what was promised is
 
 import _ast
 
+from bystander_overlay import ends
 from bystander_overlay import pattern as patterns
 from bystander_overlay import tree as trees
+from bystander_overlay.compiled import dotted
 
 _LEAVES = (_ast.Return, _ast.Raise, _ast.Continue, _ast.Break)
-_COMPILERS = ("numba", "triton", "tilelang", "taichi", "cython", "torch.jit", "torch.compile", "torch._dynamo", "jax.jit", "jax.pmap")
-_BARE_COMPILERS = ("njit", "guvectorize")
-_FORGIVEN = ("torch.jit.ignore", "torch.jit.unused", "torch._dynamo.disable", "numba.objmode")
+ENTRY, RETURN, RAISE = "entry", "return", "raise"
+"""The moments of a call that can be probed."""
 
 
 class PlaceProblem(Exception):
@@ -29,18 +30,27 @@ class PlaceProblem(Exception):
 
 
 class Site:
-    """The chosen statement (`spot`), the side, and the line that the injected statement takes."""
+    """The chosen statement (`spot`), the side, and the line that the injected statement takes.
 
-    def __init__(self, spot, after, note=""):
+    At the returns of a function, and where an exception leaves it, the spot is the function's first statement and `function` its definition.
+    """
+
+    def __init__(self, spot, after, note="", moment=None, function=None):
         self.spot = spot
         self.after = after
-        self.line = spot.statement.lineno
+        self.line = (function or spot.statement).lineno
         self.note = note
+        self.moment = moment
+        self.function = function
 
     def describe(self):
         """The choice in words, such as "before `for` at 12"."""
-        side = "after" if self.after else "before"
-        words = "%s `%s` at %d" % (side, trees.word_of(self.spot.statement), self.line)
+        if self.moment == RETURN:
+            words = ends.describe(self.function)
+        elif self.moment == RAISE:
+            words = "when an exception leaves `%s`" % self.function.name
+        else:
+            words = "%s `%s` at %d" % ("after" if self.after else "before", trees.word_of(self.spot.statement), self.line)
         return words + (" (%s)" % self.note if self.note else "")
 
     def mark(self):
@@ -48,16 +58,18 @@ class Site:
         return fingerprint(self.spot.statement)
 
 
-def resolve(module, function=None, line=None, after=None, mark=None):
+def resolve(module, function=None, line=None, after=None, mark=None, moment=None):
     """Finds the one statement of a place; raises `PlaceProblem`."""
     scope = None
     if function is not None:
         scope = find_function(module, function)
+        if moment in (RETURN, RAISE):
+            return leaving(scope, moment, _finder(module))
     if after is not None:
         inside = scope or _scope_at(module, line)
         return _after_pattern(module, inside, after)
     if scope is not None:
-        return _entry(module, scope)
+        return entry(scope, _finder(module))
     return _at_line(module, line, mark)
 
 
@@ -65,7 +77,12 @@ def scopes_in(module):
     """Yields `(dotted name, definition)` for every function and class of a module."""
     for spot in trees.spots(module):
         if isinstance(spot.statement, trees.SCOPES):
-            yield ".".join([scope.name for scope in spot.scopes[1:]] + [spot.statement.name]), spot.statement
+            yield dotted_name(spot), spot.statement
+
+
+def dotted_name(spot):
+    """The dotted name of the function or class that a spot's statement defines."""
+    return ".".join([scope.name for scope in spot.scopes[1:]] + [spot.statement.name])
 
 
 def find_function(module, name):
@@ -75,7 +92,7 @@ def find_function(module, name):
     for dotted, definition in scopes_in(module):
         if isinstance(definition, trees.FUNCTIONS):
             known.append(dotted)
-            if dotted == wanted and not _is_overload(definition):
+            if dotted == wanted and not is_overload(definition):
                 found.append(definition)
     if not found:
         raise PlaceProblem("function_not_found", function=name, known=known, imported_from=_imported_from(module, name))
@@ -84,7 +101,8 @@ def find_function(module, name):
     return found[0]
 
 
-def _is_overload(definition):
+def is_overload(definition):
+    """Tells whether a definition is a stub for type checkers alone."""
     return any(dotted(node).rpartition(".")[2] == "overload" for node in definition.decorator_list)
 
 
@@ -99,21 +117,16 @@ def _imported_from(module, name):
     return None
 
 
-def dotted(node):
-    """The dotted name that an expression spells, calls looked through; empty for anything else."""
-    if isinstance(node, _ast.Call):
-        return dotted(node.func)
-    if isinstance(node, _ast.Attribute):
-        head = dotted(node.value)
-        return head + "." + node.attr if head else ""
-    return node.id if isinstance(node, _ast.Name) else ""
+def _finder(module):
+    """Makes the function that gives the spot of a statement of a module."""
 
+    def spot_of(statement):
+        for spot in trees.spots(module):
+            if spot.statement is statement:
+                return spot
+        raise PlaceProblem("no_statement")
 
-def _spot_of(module, statement):
-    for spot in trees.spots(module):
-        if spot.statement is statement:
-            return spot
-    raise PlaceProblem("no_statement")
+    return spot_of
 
 
 def _scope_at(module, line):
@@ -126,12 +139,21 @@ def _scope_at(module, line):
     return inside
 
 
-def _entry(module, function):
-    """The first statement of a function, its docstring passed over."""
+def entry(function, spot_of):
+    """The first statement of a function, its docstring passed over; `spot_of` gives the spot of a statement."""
     body = function.body
     index = 1 if trees.is_docstring(body[0]) and len(body) > 1 else 0
-    alone = index == 0 and trees.is_docstring(body[0])
-    return Site(_spot_of(module, body[index]), after=alone, note="entry of %s" % function.name)
+    while index + 1 < len(body) and isinstance(body[index], (_ast.Global, _ast.Nonlocal)):
+        index += 1
+    alone = trees.is_docstring(body[index])
+    return Site(spot_of(body[index]), after=alone, note="entry of %s" % function.name)
+
+
+def leaving(function, moment, spot_of):
+    """Where control leaves a function, by its returns and its end or by an exception."""
+    if moment == RETURN and not ends.returns(function) and ends.falls_off(function.body) == ends.NEVER:
+        raise PlaceProblem("never_returns", function=function.name, line=function.lineno)
+    return Site(spot_of(function.body[0]), after=False, moment=moment, function=function)
 
 
 def _after_pattern(module, inside, text):
@@ -174,9 +196,14 @@ def _at_line(module, line, mark):
     if chosen is None or _is_below_head(chosen.statement, line):
         later = [spot for spot in every if trees.first_line(spot.statement) >= line]
         chosen = min(later, key=lambda spot: trees.first_line(spot.statement)) if later else chosen
-    if isinstance(chosen.statement, trees.FUNCTIONS) and line >= chosen.statement.lineno:
-        return _entry(module, chosen.statement)
-    return _before(every, chosen)
+    return at_statement(every, chosen, line, _finder(module))
+
+
+def at_statement(every, spot, line, spot_of):
+    """The place of a line on which the statement of a spot begins, among `every` spot of the module."""
+    if isinstance(spot.statement, trees.FUNCTIONS) and line >= spot.statement.lineno:
+        return entry(spot.statement, spot_of)
+    return _before(every, spot)
 
 
 def _first_on(every, line):
@@ -243,46 +270,3 @@ def _print(node, parts, top):
                 _print(item, parts, False)
             else:
                 parts.append(repr(item))
-
-
-def compiler_of(module, spot):
-    """Names the decorator or call that hands the function of a spot to a compiler; None where nothing does."""
-    aliases = _aliases(module)
-    functions = [scope for scope in spot.scopes if isinstance(scope, trees.SCOPES)]
-    for scope in functions:
-        for node in scope.decorator_list:
-            name = _full(dotted(node), aliases)
-            if _compiles(name):
-                return name, node.lineno
-    names = {scope.name for scope in functions}
-    for node in trees.walk(module):
-        if isinstance(node, _ast.Call) and node.args and isinstance(node.args[0], _ast.Name):
-            name = _full(dotted(node.func), aliases)
-            if node.args[0].id in names and _compiles(name):
-                return name, node.lineno
-    return None
-
-
-def _compiles(name):
-    if not name or any(name.startswith(item) for item in _FORGIVEN):
-        return False
-    return name in _BARE_COMPILERS or any(name == item or name.startswith(item + ".") for item in _COMPILERS)
-
-
-def _aliases(module):
-    aliases = {}
-    for spot in trees.spots(module):
-        node = spot.statement
-        if isinstance(node, _ast.Import):
-            for alias in node.names:
-                if alias.asname:
-                    aliases[alias.asname] = alias.name
-        elif isinstance(node, _ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                aliases[alias.asname or alias.name] = node.module + "." + alias.name
-    return aliases
-
-
-def _full(name, aliases):
-    head, dot, rest = name.partition(".")
-    return aliases.get(head, head) + dot + rest

@@ -9,12 +9,17 @@ import os
 import _ast
 import _frozen_importlib_external as _external
 
+from bystander_overlay import compiled as compilers
 from bystander_overlay import hook as hooks
+from bystander_overlay import native as natives
 from bystander_overlay import place as places
+from bystander_overlay import staging
 from bystander_overlay import tree as trees
 from bystander_overlay.capture import Refusal
+from bystander_overlay.gate import Gate
 from bystander_overlay.inject import Injection
 from bystander_overlay.ring import Ring
+from bystander_overlay.statement import HIDDEN
 
 _AST_ONLY = 0x400
 _STANDARD = _external.SourceLoader.source_to_code, _external.SourceFileLoader.source_to_code
@@ -28,8 +33,10 @@ class Rewriter:
         self.targets = overlay.plan.TARGETS
         self.probes = overlay.plan.PROBES
         self.compile = compiler
+        self.native = natives.native(getattr(overlay, "library", None), self.probes)
         self.ring = None
         self.injections = {}
+        self.costs = {}
 
     def module(self, loader, path):
         """The rewritten code of a module, or None where its own code has to do."""
@@ -59,10 +66,10 @@ class Rewriter:
 
     def forked(self):
         """Gives a forked child a ring of its own and hooks that write to it."""
-        if self.ring is None:
-            return
-        injections, self.ring = self.injections, None
-        for index, injection in injections.items():
+        self.ring = None
+        if self.native is not None:
+            self.native.forked()
+        for index, injection in list(self.injections.items()):
             self._arm(index, injection)
 
     def _probes_of(self, path):
@@ -79,7 +86,7 @@ class Rewriter:
     def _rewritten(self, source, filename, flags, call, real=None):
         tree = self.compile(source, filename, "exec", flags | _AST_ONLY, **call)
         found = self._sites(tree, self._probes_of(real or filename))
-        return self._compiled(tree, self._injections(found), filename, flags, call)
+        return self._compiled(tree, self._injections(tree, found), filename, flags, call)
 
     def _rewritten_tree(self, tree, filename, flags, call):
         """Rewrites a tree that another tool made of the file: the place is found in the file and carried over."""
@@ -92,31 +99,47 @@ class Rewriter:
                 self._refuse(probe, "another tool rewrote the statement: %s" % site.describe())
             else:
                 found.append((probe, counterpart))
-        return self._compiled(tree, self._injections(found), filename, flags, call)
+        return self._compiled(tree, self._injections(tree, found), filename, flags, call)
 
     def _sites(self, tree, probes):
         found = []
+        takeovers = compilers.Takeovers(tree)
         for probe in probes:
             try:
-                site = places.resolve(tree, probe["function"], probe["line"], probe["after"], probe["mark"])
-                compiler = places.compiler_of(tree, site.spot)
+                site = places.resolve(tree, probe["function"], probe["line"], probe["after"], probe["mark"], probe.get("moment"))
+                takeover = takeovers.of(site.spot)
             except places.PlaceProblem as problem:
                 self._refuse(probe, problem.text())
                 continue
-            if compiler is not None:
-                self._refuse(probe, "the function is compiled by `%s` (line %d)" % compiler)
+            if takeover is not None and takeover.effect(probe.get("compiled")) is None:
+                self._refuse(probe, takeover.reason())
             else:
                 found.append((probe, site))
         return found
 
-    def _injections(self, found):
+    def _injections(self, tree, found):
         made = []
+        takeovers = compilers.Takeovers(tree)
         for probe, site in found:
             try:
-                made.append((probe, site, Injection(probe, site)))
+                made.append((probe, site, self._injection(takeovers, probe, site)))
             except Refusal as refusal:
                 self._refuse(probe, refusal.reason)
+        # A statement that others stand beside must still be there: what replaces the value of a `return` comes later, what wraps last.
+        made.sort(key=lambda item: ("", places.RETURN, places.RAISE).index(item[1].moment or ""))
         return made
+
+    def _injection(self, takeovers, probe, site):
+        takeover = takeovers.of(site.spot) if probe.get("compiled") is not None else None
+        if takeover is None:
+            return Injection(probe, site)
+        site.note = ", ".join(filter(None, (site.note, takeover.effect(probe["compiled"]))))
+        if probe["compiled"] != "skip":
+            return Injection(probe, site)
+        guard = takeovers.guard(site.spot, takeover.kind)
+        if guard is None:
+            raise Refusal("%s, and the module does not import torch by name, so the probe could not stand aside" % takeover.reason(), 0)
+        return Injection(probe, site, guard)
 
     def _compiled(self, tree, made, filename, flags, call):
         """Compiles the tree with its injections, which are taken out of it again: the tree may be the program's."""
@@ -124,6 +147,8 @@ class Rewriter:
             return None
         plain = self.compile(tree, filename, "exec", flags, **call)
         unsafe = any(probe["unsafe"] for probe, _, _ in made)
+        for _, _, injection in made:
+            _see(injection, plain)
         try:
             code = self._with_injections(tree, made, filename, flags, call)
             if not same_scopes(plain, code, unsafe):
@@ -138,14 +163,14 @@ class Rewriter:
         return code if any(armed) else None
 
     def _with_injections(self, tree, made, filename, flags, call):
-        changed = []
+        undo = []
         try:
             for _, _, injection in made:
-                changed.append((injection.insert(), injection.node))
+                undo += injection.insert()
             return self.compile(tree, filename, "exec", flags, **call)
         finally:
-            for statements, node in reversed(changed):
-                del statements[[item is node for item in statements].index(True)]
+            for restore in reversed(undo):
+                restore()
 
     def _place(self, probe, site, injection):
         try:
@@ -153,20 +178,37 @@ class Rewriter:
         except OSError as error:
             self._refuse(probe, "no room for a ring in shared memory: %s" % error.strerror)
             return False
-        self.record.note("placed", probe["index"], site.describe(), site.line)
+        self.record.note("placed", probe["index"], site.describe(), site.line, *self._recorder(probe["index"], injection))
         return True
 
+    def _recorder(self, index, injection):
+        """What records the hits of a probe, and what one costs in ns where that is known."""
+        if not natives.serves(injection):
+            return "python", None
+        if index not in self.costs:
+            self.costs[index] = self.native.cost(injection)
+        return "native", self.costs[index]
+
     def _arm(self, index, injection):
-        probe = self.probes[index]
+        """Publishes the object that the injected statements store into: the native recorder's, where it can do what is asked."""
+        injection.armed = self.native.probe(index, injection, self.record.stem) if self.native is not None else None
+        if injection.armed is None:
+            injection.armed = self._published(index, injection)
+        self.injections[index] = injection
+        setattr(builtins, injection.hook, injection.armed)
+
+    def _published(self, index, injection):
+        """Makes the object of the plain Python path."""
         if self.ring is None:
             captures = max(len(item["capture"]) + 1 for item in self.probes)
             self.ring = Ring(self.record.stem + ".ring", [item["limit"] for item in self.probes], captures)
-        self.injections[index] = injection
-        if injection.namespaces() is None and hooks.is_direct(injection.captures, len(injection.arguments)):
-            made = hooks.direct(self.ring, index, probe["limit"])
-        else:
-            made = hooks.general(self.ring, index, probe["limit"], injection.captures, injection.namespaces())
-        setattr(builtins, injection.hook, made)
+        probe = self.probes[index]
+        if hooks.is_direct(injection, probe):
+            return hooks.direct(self.ring, index, probe["limit"])
+        gate = Gate(self.ring, index, probe["limit"], probe.get("rate"), injection.condition)
+        if injection.is_staged():
+            return staging.staged(self.ring, index, injection, gate, lambda text: self.record.note("disabled", index, text))
+        return hooks.general(self.ring, index, injection, gate)
 
     def _refuse(self, probe, reason):
         self.record.note("refused", probe["index"], reason)
@@ -179,6 +221,8 @@ class Rewriter:
 
 def _counterpart(tree, site):
     """The statement of a rewritten tree that stands where the chosen one stands in the file."""
+    if site.function is not None:
+        return _counterpart_of_function(tree, site)
     wanted = site.spot.statement
     same_line = []
     for spot in trees.spots(tree):
@@ -193,13 +237,35 @@ def _counterpart(tree, site):
     return places.Site(same_line[-1] if site.after else same_line[0], site.after, site.note)
 
 
+def _counterpart_of_function(tree, site):
+    for spot in trees.spots(tree):
+        scope = spot.scope
+        same = isinstance(scope, trees.FUNCTIONS) and scope.name == site.function.name and scope.lineno == site.function.lineno
+        if same and spot.qualified == site.spot.qualified:
+            return places.Site(spot, False, site.note, site.moment, scope)
+    return None
+
+
+def _see(injection, plain):
+    code = _code_of(injection, plain)
+    if code is not None:
+        injection.see(code)
+
+
 def _keep_order(injection, plain):
-    scope = injection.spot.scope
+    code = _code_of(injection, plain)
+    if code is not None:
+        injection.keep_order(code.co_varnames)
+
+
+def _code_of(injection, plain):
+    """The code of the function around a place, as it is without probes."""
+    scope = injection.scope
     if isinstance(scope, trees.FUNCTIONS):
         for code in _every(plain):
             if code.co_name == scope.name and code.co_firstlineno == trees.first_line(scope):
-                injection.keep_order(code.co_varnames)
-                return
+                return code
+    return None
 
 
 def _every(code):
@@ -212,11 +278,15 @@ def _every(code):
 def same_scopes(plain, rewritten, unsafe=False):
     """Tells whether every function of the plain code has the same variables in the rewritten code.
 
-    An unsafe expression may bring variables of its own: comprehensions keep theirs in the function from 3.12 on.
+    An unsafe expression may bring variables of its own: comprehensions keep theirs in the function from 3.12 on. The value of a
+    `return` may come last.
     """
     if plain.co_cellvars != rewritten.co_cellvars or plain.co_freevars != rewritten.co_freevars:
         return False
-    if plain.co_varnames != rewritten.co_varnames and not (unsafe and set(plain.co_varnames) <= set(rewritten.co_varnames)):
+    names = rewritten.co_varnames
+    if HIDDEN not in plain.co_varnames and names[-1:] == (HIDDEN,):
+        names = names[:-1]
+    if plain.co_varnames != names and not (unsafe and set(plain.co_varnames) <= set(names)):
         return False
     candidates = iter(_nested(rewritten))
     for inner in _nested(plain):

@@ -1,17 +1,21 @@
-"""The ring of one process: a file in shared memory that the hit path only writes to, and the reader outside only reads.
+"""The rings of one process: files in shared memory that the hit path only writes to, and the reader outside only reads.
 
-Layout (integers in the machine's order, unsigned 64 bits unless said otherwise):
+Plain Python writes slots (`.ring`), the native recorder a stream of bytes (`.stream`). The head of both (integers in the machine's
+order, unsigned 64 bits unless said otherwise):
 
-    words 0-8   magic, version, slots, bytes a slot, pid, probes, errors, offset of the commit bytes, offset of the slots
-    word 16+i   hits of probe i, never decreasing
+    words 0-8   magic, layout (2 slots, 3 stream), slots | bytes of the stream, bytes a slot | 0, pid, probes, errors,
+                offset of the commit bytes | head: bytes ever published, offset of the data
+    words 9-10  unused | tail: bytes ever freed by the reader, and its complement, without which it is not believed
+    word 16+4i  of probe i, never decreasing: passes, hits, passes turned away by the rate, conditions that could not be evaluated
     then        256 bytes: one length byte and the process's name as `multiprocessing` keeps it
-    then        one commit byte a slot: 0 free, 1 written; the writer sets it last, the reader clears it
-    then        the slots: sequence number, time in ns, thread, length of the payload * 65536 + probe, payload
+    slots       one commit byte a slot: 0 free, 1 written; the writer sets it last, the reader clears it
+                then the slots: sequence number, time in ns, thread, length of the payload * 65536 + probe, payload
+    stream      from a page on, records one behind the other: the complement of the bytes before it as its mark, time in ns, number,
+                thread, length of the payload << 32 | probe << 16 | values, payload, up to a multiple of 8 bytes
 
 A reader that dies leaves the ring full; a writer that dies leaves everything it committed.
 """
 
-import mmap
 import os
 import sys
 from _functools import partial
@@ -22,15 +26,17 @@ from itertools import count
 from bystander_overlay import reading
 
 MAGIC = 0x474E495259425945
-VERSION = 1
-HITS = 16
-ERRORS = 6
+LAYOUT, STREAM_LAYOUT = 2, 3
+COUNTERS, STRIDE = 16, 4
+PASSES, HITS, THROTTLED, MISJUDGED = range(STRIDE)
+ERRORS, HEAD, TAIL = 6, 7, 9
 SLOT_HEAD = 32
 SLOT_FORMAT = "=QQQQ%ds"
 LENGTH_SHIFT = 16
 _NAME_BYTES = 256
+_NOTHING_FREED = (1 << 64) - 1
 _PAGE = 4096
-_STORES_AT_ONCE = sys.version_info >= (3, 10)
+STORES_AT_ONCE = sys.version_info >= (3, 10)
 _SLOTS_LEAST, _SLOTS_MOST = 64, 8192
 
 
@@ -46,29 +52,47 @@ class Ring:
         while self.slots < min(sum(limits), _SLOTS_MOST):
             self.slots *= 2
         self.slot_bytes = min(_PAGE, max(1024, _round(SLOT_HEAD + 120 * captures, 256)))
-        self.name_offset = (HITS + len(limits)) * 8
+        self.name_offset = (COUNTERS + STRIDE * len(limits)) * 8
         self.commit_offset = self.name_offset + _NAME_BYTES
         self.data_offset = _round(self.commit_offset + self.slots, _PAGE)
         self.memory = _map(path, self.data_offset + self.slots * self.slot_bytes)
         self.words = memoryview(self.memory).cast("Q")
         self.claim = count().__next__
         self.counters = {}
+        self.admissions = {}
         self.capacity = self.slot_bytes - SLOT_HEAD
         self._pack = Struct(SLOT_FORMAT % self.capacity).pack_into
         self._head(len(limits))
 
     def _head(self, probes):
-        head = (VERSION, self.slots, self.slot_bytes, os.getpid(), probes, 0, self.commit_offset, self.data_offset)
+        head = (LAYOUT, self.slots, self.slot_bytes, os.getpid(), probes, 0, self.commit_offset, self.data_offset)
         for index, value in enumerate(head, 1):
             self.words[index] = value
         self.note_name()
         self.words[0] = MAGIC
 
-    def counter(self, index):
-        """The counter of a probe's hits in this ring: a callable that gives 0, 1, 2… and never skips or repeats under threads."""
-        if index not in self.counters:
-            self.counters[index] = _counter(self.words, HITS + index)
-        return self.counters[index]
+    def word(self, counter, index):
+        """The index of a probe's counter among the words."""
+        return COUNTERS + STRIDE * index + counter
+
+    def numbers_of(self, counter, index):
+        """A callable that gives 0, 1, 2… and never skips or repeats under threads; what counts with it stores the next number."""
+        word = self.word(counter, index)
+        if word not in self.counters:
+            self.counters[word] = _counter(self.words, word)
+        return self.counters[word]
+
+    def counter(self, counter, index):
+        """A callable that counts in the ring and gives the number before."""
+        words, word, take = self.words, self.word(counter, index), self.numbers_of(counter, index)
+
+        def count_one():
+            number = take()
+            if words[word] <= number:
+                words[word] = number + 1
+            return number
+
+        return count_one
 
     def is_taken(self, sequence):
         """Tells whether the slot of a sequence number still waits for the reader: the ring is full."""
@@ -97,10 +121,49 @@ class Ring:
 def _counter(words, index):
     """Counts in memory too. The hit path itself stores a number that is more than what is stored; before 3.10 the interpreter may
     switch threads between its two steps, so there the store happens inside the same C call."""
-    if _STORES_AT_ONCE:
+    if STORES_AT_ONCE:
         return count().__next__
     store = map(partial(words.__setitem__, index), count(1))
     return map(itemgetter(0), zip(count(), store)).__next__
+
+
+def stream(recorder, state, path, size, probes):
+    """Creates the file of a stream, lets the native recorder map it, and then marks it as a ring; keeps no descriptor."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        offset = _open_stream(recorder, state, handle, size, probes)
+        words = [MAGIC, STREAM_LAYOUT, size, 0, os.getpid(), probes, 0, 0, offset, 0, _NOTHING_FREED]
+        os.pwrite(handle, Struct("=%dQ" % len(words)).pack(*words), 0)
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(handle)
+
+
+def scratch(recorder, state, size):
+    """Lets the native recorder map a stream that has no name; gives its descriptor, which is the caller's to close."""
+    handle = os.memfd_create("bystander", os.MFD_CLOEXEC)
+    try:
+        _open_stream(recorder, state, handle, size, 1)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def discard(handle):
+    """Frees all that was published, as the reader outside does after it has read; gives how many bytes that were, ever."""
+    published = Struct("=Q").unpack(os.pread(handle, 8, HEAD * 8))[0]
+    os.pwrite(handle, Struct("=QQ").pack(published, _NOTHING_FREED ^ published), TAIL * 8)
+    return published
+
+
+def _open_stream(recorder, state, handle, size, probes):
+    offset = _round((COUNTERS + STRIDE * probes) * 8 + _NAME_BYTES, os.sysconf("SC_PAGE_SIZE"))
+    os.posix_fallocate(handle, 0, offset + size)
+    recorder.open(state, handle, offset, size, probes)
+    return offset
 
 
 def process_name():
@@ -133,6 +196,8 @@ def _map(path, size):
 
 def _without_descriptor(handle, size):
     """Maps a file and leaves the program's descriptors as they were: `mmap` keeps a duplicate that a program could stumble on."""
+    import mmap
+
     if sys.version_info >= (3, 13):
         return mmap.mmap(handle, size, trackfd=False)
     spare = os.dup(handle)

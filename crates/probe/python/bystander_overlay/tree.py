@@ -3,6 +3,8 @@
 Needs no position to be present: tools that rewrite trees leave nodes without a line.
 """
 
+import sys
+
 import _ast
 
 FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef)
@@ -112,6 +114,33 @@ def first_line(statement):
     lines = [node.lineno for node in getattr(statement, "decorator_list", ()) if getattr(node, "lineno", None)]
     line = getattr(statement, "lineno", None)
     return min(lines + [line]) if line else None
+
+
+_FIRST_RUN = (
+    "decorator_list", "subject", "test", "iter", "items", "context_expr", "value", "exc", "func", "left", "operand", "values", "elts",
+)  # fmt: skip
+_ENDLESS_HAS_NO_CODE = sys.version_info < (3, 10)
+"""Before 3.10 nothing of `while True:` itself runs."""
+_ITSELF = EXPRESSION_SCOPES + (_ast.JoinedStr, _ast.Constant, _ast.Name)
+
+
+def first_run_line(statement):
+    """The line of the code that a statement begins with, which a tracer hears of first."""
+    endless = isinstance(statement, _ast.While) and isinstance(statement.test, _ast.Constant) and bool(statement.test.value)
+    if endless and _ENDLESS_HAS_NO_CODE:
+        return first_run_line(statement.body[0])
+    node, line = statement, statement.lineno
+    while not isinstance(node, _ITSELF):
+        for field in _FIRST_RUN:
+            inner = getattr(node, field, None)
+            inner = inner[0] if isinstance(inner, list) and inner else inner
+            if isinstance(inner, (_ast.expr, _ast.withitem)):
+                break
+        else:
+            return line
+        node = inner
+        line = getattr(node, "lineno", None) or line
+    return line
 
 
 def last_line(statement):

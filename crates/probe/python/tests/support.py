@@ -43,8 +43,13 @@ def taken(ring):
 
 
 def hits(ring, probe=0):
-    """The counter of a probe."""
-    return ring.words[rings.HITS + probe]
+    """The counter of a probe's hits."""
+    return counted(ring, rings.HITS, probe)
+
+
+def counted(ring, counter, probe=0):
+    """One of the counters of a probe."""
+    return ring.words[ring.word(counter, probe)]
 
 
 class Overlay:
@@ -63,11 +68,11 @@ class Overlay:
         self.events.append(event)
 
 
-def spec(capture, function="f", after=None, line=None, rank=None, unsafe=False, limit=1000, index=0):
+def spec(capture, function="f", after=None, line=None, rank=None, unsafe=False, limit=1000, index=0, **more):
     """A probe as the generated plan spells it."""
     return {
         "index": index, "function": function, "line": line, "after": after, "mark": None, "capture": list(capture),
-        "rank": rank, "unsafe": unsafe, "limit": limit,
+        "rank": rank, "unsafe": unsafe, "limit": limit, **more,
     }  # fmt: skip
 
 
@@ -89,4 +94,4 @@ class Probed:
         return taken(self.rewriter.ring)
 
 
-__all__ = ["Overlay", "Probed", "RingCase", "hits", "hooks", "inject", "place", "rewrite", "rings", "spec", "taken"]
+__all__ = ["Overlay", "Probed", "RingCase", "counted", "hits", "hooks", "inject", "place", "rewrite", "rings", "spec", "taken"]

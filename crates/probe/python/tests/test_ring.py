@@ -9,7 +9,7 @@ import unittest
 import weakref
 
 from support import Probed, RingCase, hits, rings, spec, taken
-from bystander_overlay import encode, hook
+from bystander_overlay import encode, statement, trouble
 
 SOURCE = "def f(a):\n    b = a + 1\n    return b\n"
 
@@ -145,7 +145,7 @@ class Trouble(RingCase):
             trace = error.__traceback__
         while trace.tb_next is not None:
             trace = trace.tb_next
-        if hook.SURVIVES_RECURSION:
+        if statement.SURVIVES_RECURSION:
             self.assertEqual((trace.tb_frame.f_code.co_name, trace.tb_lineno), ("f", 3))
 
     def test_the_programs_exception_state_is_untouched(self):
@@ -201,7 +201,7 @@ class Names(unittest.TestCase):
         try:
             raise LookupError
         except LookupError as error:
-            self.assertTrue(hook.belongs_to_program(error))
+            self.assertTrue(trouble.belongs_to_program(error))
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ fn a_story_like_probe_fires_with_its_values_and_a_receipt() {
         assert_eq!((run.hits.len(), run.receipts.len()), (1, 1));
         let receipt = &run.receipts[0];
         assert_eq!((receipt.state, receipt.hits, receipt.dropped), (ReceiptState::Armed, Some(1), Some(0)));
-        assert!(receipt.adds_switch_point && receipt.python.as_deref().is_some_and(|version| version.starts_with("3.")));
+        assert_eq!(receipt.adds_switch_point, receipt.recorder.as_deref() != Some("native"));
+        assert!(receipt.python.as_deref().is_some_and(|version| version.starts_with("3.")));
     });
 }
 
