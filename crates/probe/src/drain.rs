@@ -10,9 +10,8 @@ use indexmap::IndexMap;
 use thiserror::Error;
 
 use crate::check::CheckedProbe;
-use crate::process::Process;
-use crate::ring::RawHit;
-use crate::value::value;
+use crate::process::{Account, Process};
+use crate::ring::{Counts, RawHit};
 
 /// Why rings cannot be read.
 #[derive(Debug, Error)]
@@ -64,9 +63,9 @@ impl Drain {
     pub fn finish(mut self) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
         let hits = self.poll()?;
         let mut receipts: BTreeMap<(u32, usize), Receipt> = BTreeMap::new();
-        for (path, process) in &self.processes {
+        for process in self.processes.values() {
             for (index, probe) in self.probes.iter().enumerate() {
-                let receipt = receipt(process, index, probe).map_err(|source| DrainError { path: path.clone(), source })?;
+                let receipt = receipt(process, index, probe);
                 receipts.entry((process.pid, index)).and_modify(|known| merge(known, &receipt)).or_insert(receipt);
             }
         }
@@ -95,7 +94,7 @@ impl Drain {
 /// Joins a hit to its probe; the value of a `rank` expression, which comes last, becomes the rank.
 fn finished(probes: &[CheckedProbe], process: &mut Process, raw: RawHit) -> Option<Hit> {
     let probe = probes.get(raw.probe)?;
-    let mut values = raw.values.into_iter().map(value);
+    let mut values = raw.values.into_iter();
     let captured: IndexMap<String, Value> = probe.capture.iter().cloned().zip(values.by_ref()).collect();
     if let (true, Some(Value::Int(rank))) = (probe.rank.is_some(), values.next()) {
         u32::try_from(rank).into_iter().for_each(|rank| process.tell_rank(rank));
@@ -114,32 +113,45 @@ fn finished(probes: &[CheckedProbe], process: &mut Process, raw: RawHit) -> Opti
     })
 }
 
-fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> io::Result<Receipt> {
+fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> Receipt {
     let account = process.accounts.get(index).cloned().unwrap_or_default();
-    let hits = process.hits(index)?;
-    let state = match (&account.placed, &account.refused) {
-        (Some(_), _) if hits > probe.limit => ReceiptState::Expired,
-        (Some(_), _) if hits > 0 => ReceiptState::Armed,
-        (Some(_), _) => ReceiptState::NotReached,
-        (None, Some(_)) => ReceiptState::Refused,
-        (None, None) => ReceiptState::NotImported,
+    let counts = process.counts(index);
+    // Without a condition every pass is a hit, also one that the rate turned away.
+    let turned_away = if probe.condition.is_none() { counts.throttled } else { 0 };
+    let wanted = counts.hits.saturating_sub(turned_away);
+    let is_placed = account.placed.is_some();
+    let state = match (is_placed, &account.disabled, &account.refused) {
+        (true, Some(_), _) => ReceiptState::Paused,
+        (true, None, _) if wanted > probe.limit => ReceiptState::Expired,
+        (true, None, _) if counts.hits > 0 => ReceiptState::Armed,
+        (true, None, _) => ReceiptState::NotReached,
+        (false, _, Some(_)) => ReceiptState::Refused,
+        (false, _, None) => ReceiptState::NotImported,
     };
-    let said = account.placed.or(account.refused);
-    Ok(Receipt {
+    let adds_switch_point = is_placed && account.recorder.as_deref() != Some("native");
+    Receipt {
         pid: process.pid,
         rank: process.rank(),
         probe: probe.name.clone(),
         state,
-        hits: Some(hits),
-        dropped: Some(hits - account.received.min(hits)),
-        detail: said.map(|text| if probe.unsafe_capture { format!("unsafe captures, {text}") } else { text }),
+        hits: Some(counts.hits),
+        dropped: Some(wanted.saturating_sub(account.received)),
         python: process.python.clone(),
-        passes: None,
-        throttled: None,
-        recorder: None,
-        cost_ns: None,
-        adds_switch_point: state != ReceiptState::Refused && state != ReceiptState::NotImported,
-    })
+        passes: is_placed.then_some(counts.passes),
+        throttled: (is_placed && probe.rate.is_some()).then_some(counts.throttled),
+        recorder: account.recorder.clone(),
+        cost_ns: account.cost_ns,
+        adds_switch_point,
+        detail: detail(account, counts, probe),
+    }
+}
+
+/// What was said of a probe in a process, in one line.
+fn detail(account: Account, counts: Counts, probe: &CheckedProbe) -> Option<String> {
+    let unsafe_captures = probe.unsafe_capture.then(|| "unsafe captures".to_owned());
+    let said = account.placed.or(account.refused)?;
+    let misjudged = (counts.misjudged > 0).then(|| format!("its condition could not be evaluated {} times", counts.misjudged));
+    Some([unsafe_captures, Some(said), misjudged, account.disabled].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// Adds another life of the same pid to a receipt: counts add up, and the state that tells more stays.
@@ -152,9 +164,11 @@ fn merge(known: &mut Receipt, other: &Receipt) {
         _ => 1,
     };
     let sum = |one: Option<u64>, two: Option<u64>| Some(one? + two?);
+    let either = |one: Option<u64>, two: Option<u64>| sum(one, two).or(one).or(two);
     let (hits, dropped) = (sum(known.hits, other.hits), sum(known.dropped, other.dropped));
+    let (passes, throttled) = (either(known.passes, other.passes), either(known.throttled, other.throttled));
     if weight(other.state) > weight(known.state) {
         *known = other.clone();
     }
-    (known.hits, known.dropped) = (hits, dropped);
+    (known.hits, known.dropped, known.passes, known.throttled) = (hits, dropped, passes, throttled);
 }

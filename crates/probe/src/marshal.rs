@@ -8,6 +8,8 @@ pub(crate) enum Data {
     Int(i64),
     /// An integer beyond 64 bits, in decimal.
     Big(String),
+    /// An integer too long to show, by the number of its bits.
+    Huge(u64),
     Float(f64),
     Text(String),
     Bytes(Vec<u8>),
@@ -17,6 +19,8 @@ pub(crate) enum Data {
 }
 
 const MOST_DEPTH: u32 = 32;
+/// As many as the overlay itself shows.
+const MOST_BITS: u64 = 2048;
 
 /// A reader of marshalled values that follow one another.
 pub(crate) struct Reader<'a> {
@@ -86,7 +90,12 @@ impl<'a> Reader<'a> {
         let digits = (0..count.unsigned_abs()).map(|_| self.array().map(u16::from_le_bytes)).collect::<Option<Vec<u16>>>()?;
         let small = digits.iter().rev().try_fold(0_i128, |sum, &digit| sum.checked_mul(1 << 15)?.checked_add(digit.into()));
         let signed = small.and_then(|value| i64::try_from(if count < 0 { -value } else { value }).ok());
-        Some(signed.map_or_else(|| Data::Big(decimal(&digits, count < 0)), Data::Int))
+        let bits = digits.last().map_or(0, |last| (digits.len() as u64 - 1) * 15 + u64::from(u16::BITS - last.leading_zeros()));
+        Some(match signed {
+            Some(number) => Data::Int(number),
+            None if bits > MOST_BITS => Data::Huge(bits),
+            None => Data::Big(decimal(&digits, count < 0)),
+        })
     }
 
     fn length(&mut self) -> Option<usize> {
@@ -110,7 +119,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Python's text may hold halves of surrogate pairs, which Rust's may not: they are spelled as Python spells them, `\udc80`.
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut rest = bytes;
     while let Err(error) = std::str::from_utf8(rest) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::marshal::{Data, Reader};
 use crate::rank;
-use crate::ring::{RawHit, Ring};
+use crate::ring::{Counts, RawHit, Ring};
 use crate::value::{int_of, text_of};
 
 /// What a process said of one probe.
@@ -19,6 +19,12 @@ pub(crate) struct Account {
     pub(crate) line: Option<u32>,
     /// Why the probe was refused.
     pub(crate) refused: Option<String>,
+    /// Why the probe disabled itself.
+    pub(crate) disabled: Option<String>,
+    /// What records: `native` or `python`.
+    pub(crate) recorder: Option<String>,
+    /// What one hit costs, as it was measured when the probe was put in; nanoseconds.
+    pub(crate) cost_ns: Option<u64>,
     /// Hits that arrived here.
     pub(crate) received: u64,
 }
@@ -35,8 +41,12 @@ pub(crate) struct Process {
     named_rank: Option<u32>,
     record: PathBuf,
     read: u64,
-    ring: Option<Ring>,
+    rings: Vec<Ring>,
+    opened: Vec<&'static str>,
 }
+
+/// The ends of the names of a process's rings: that of plain Python, that of the native recorder.
+const RINGS: [&str; 2] = ["ring", "stream"];
 
 impl Process {
     /// Makes the reader of a process from the path of its record, `<pid>.<time>.proc`.
@@ -51,24 +61,21 @@ impl Process {
             named_rank: None,
             record: record.to_owned(),
             read: 0,
-            ring: None,
+            rings: Vec::new(),
+            opened: Vec::new(),
         })
     }
 
     /// Reads what is new in the record and takes the hits out of the ring.
     pub(crate) fn poll(&mut self) -> io::Result<Vec<RawHit>> {
         self.read_record()?;
-        if self.ring.is_none() {
-            let path = self.record.with_extension("ring");
-            self.ring = match Ring::open(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                other => other?,
-            };
-        }
-        let Some(ring) = &self.ring else { return Ok(Vec::new()) };
-        let hits = ring.take()?;
-        if self.named_rank.is_none() {
-            self.named_rank = ring.process_name()?.as_deref().and_then(rank::from_name);
+        self.find_rings()?;
+        let mut hits = Vec::new();
+        for ring in &mut self.rings {
+            hits.extend(ring.take()?);
+            if self.named_rank.is_none() {
+                self.named_rank = ring.process_name().as_deref().and_then(rank::from_name);
+            }
         }
         for hit in &hits {
             if let Some(account) = self.accounts.get_mut(hit.probe) {
@@ -76,6 +83,22 @@ impl Process {
             }
         }
         Ok(hits)
+    }
+
+    /// Opens the rings that the process has made; it has one for each recorder that it uses.
+    fn find_rings(&mut self) -> io::Result<()> {
+        for name in RINGS.into_iter().filter(|name| !self.opened.contains(name)).collect::<Vec<_>>() {
+            match Ring::open(&self.record.with_extension(name)) {
+                Ok(Some(ring)) => {
+                    self.opened.push(name);
+                    self.rings.push(ring);
+                }
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// The rank: what a probe's expression said, else what the environment said, else what the process's name says.
@@ -88,11 +111,16 @@ impl Process {
         self.told_rank = Some(rank);
     }
 
-    /// How often a probe was hit, recorded or not.
-    pub(crate) fn hits(&self, probe: usize) -> io::Result<u64> {
+    /// What the process counted of a probe, over its rings; as often hit as hits arrived, at least.
+    pub(crate) fn counts(&self, probe: usize) -> Counts {
         let received = self.accounts.get(probe).map_or(0, |account| account.received);
-        let counted = self.ring.as_ref().map_or(Ok(0), |ring| ring.hits(probe))?;
-        Ok(counted.max(received))
+        let sum = |of: fn(&Counts) -> u64| self.rings.iter().fold(0_u64, |sum, ring| sum.saturating_add(of(&ring.counts(probe))));
+        Counts {
+            passes: sum(|counts| counts.passes).max(received),
+            hits: sum(|counts| counts.hits).max(received),
+            throttled: sum(|counts| counts.throttled),
+            misjudged: sum(|counts| counts.misjudged),
+        }
     }
 
     fn read_record(&mut self) -> io::Result<()> {
@@ -125,11 +153,18 @@ impl Process {
                 if let Some(account) = self.account(fields.next()) {
                     account.placed = fields.next().and_then(text_of);
                     account.line = fields.next().as_ref().and_then(int_of).and_then(|line| u32::try_from(line).ok());
+                    account.recorder = fields.next().and_then(text_of);
+                    account.cost_ns = fields.next().as_ref().and_then(int_of).and_then(|cost| u64::try_from(cost).ok());
                 }
             }
             Some("refused") => {
                 if let Some(account) = self.account(fields.next()) {
                     account.refused = fields.next().and_then(text_of);
+                }
+            }
+            Some("disabled") => {
+                if let Some(account) = self.account(fields.next()) {
+                    account.disabled = fields.next().and_then(text_of);
                 }
             }
             _ => {}

@@ -11,10 +11,13 @@ pub(crate) fn value(data: Data) -> Value {
         Data::Bool(flag) => Value::Bool(flag),
         Data::Int(number) => Value::Int(number),
         Data::Big(text) => object(ObjectValue { type_name: Some("int".into()), text: Some(text), ..ObjectValue::default() }),
-        Data::Float(number) if number.is_finite() => Value::Float(number),
-        Data::Float(number) => {
-            object(ObjectValue { type_name: Some("float".into()), text: Some(float_text(number)), ..ObjectValue::default() })
-        }
+        Data::Huge(bits) => object(ObjectValue {
+            type_name: Some("int".into()),
+            text: Some(format!("{bits} bits")),
+            truncated: true,
+            ..ObjectValue::default()
+        }),
+        Data::Float(number) => float(number),
         Data::Text(text) => Value::Text(text),
         Data::Bytes(bytes) => {
             object(ObjectValue { type_name: Some("bytes".into()), len: Some(bytes.len() as u64), ..ObjectValue::default() })
@@ -38,8 +41,13 @@ fn container(name: &str, items: Vec<Data>) -> Value {
     })
 }
 
-fn float_text(number: f64) -> String {
-    if number.is_nan() { "nan" } else { if number > 0.0 { "inf" } else { "-inf" } }.into()
+/// A float, which is an object with a text where JSON has no number for it.
+pub(crate) fn float(number: f64) -> Value {
+    if number.is_finite() {
+        return Value::Float(number);
+    }
+    let text = if number.is_nan() { "nan" } else { if number > 0.0 { "inf" } else { "-inf" } };
+    object(ObjectValue { type_name: Some("float".into()), text: Some(text.into()), ..ObjectValue::default() })
 }
 
 fn described(entries: Vec<(Data, Data)>) -> Value {
