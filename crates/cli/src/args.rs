@@ -96,6 +96,12 @@ pub(crate) struct WatchArgs {
     /// Write the hits to a file, and leave the command its own standard output and standard error.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Print the places that a file, or a module, has for probes, and run nothing.
+    #[arg(long, value_name = "FILE|MODULE", conflicts_with_all = ["probes", "packs", "output", "limit"])]
+    pub(crate) list: Option<String>,
+    /// With --list, print every line at which a statement begins, too.
+    #[arg(long, requires = "list")]
+    pub(crate) lines: bool,
     /// The Python that the command starts in the end, where the command is neither one nor a script that names one.
     #[arg(long, value_name = "PYTHON")]
     pub(crate) python: Option<OsString>,

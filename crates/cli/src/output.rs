@@ -2,6 +2,7 @@
 
 mod finding;
 mod hits;
+mod places;
 mod plan;
 mod progress;
 
@@ -21,6 +22,7 @@ use bystander_model::patch::{ApplyReport, DiffReport, PatchReport};
 use bystander_model::report::Report;
 use bystander_model::watch::{WatchStart, WatchSummary};
 
+use bystander_probe::FilePlaces;
 use bystander_report::Style;
 use serde_json::json;
 
@@ -194,6 +196,14 @@ impl Output {
     /// Shows what happens while it happens.
     pub(crate) fn progress(&self, plan: &Plan) -> Progress {
         Progress::new(plan, io::stderr().is_terminal())
+    }
+
+    /// Prints the places of a file.
+    pub(crate) fn places(&mut self, places: &FilePlaces, lines: bool) {
+        if self.json {
+            return self.json(&places::json(places));
+        }
+        self.data(places::text(places, lines).as_bytes());
     }
 
     /// Says what is watched, and where each probe goes.

@@ -16,14 +16,15 @@ use std::time::{Duration, Instant};
 use bystander_model::hit::{Hit, Receipt, ReceiptState};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use bystander_model::watch::WatchEnd;
-use bystander_probe::{DrainError, OverlayError};
+use bystander_probe::{DrainError, OverlayError, TextError};
 use bystander_store::{StateDir, StateError};
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::trial::event::{Finished, TrialEvent};
 use bystander_supervise::trial::{Inherited, InheritingSpec, StartError, Trial};
 use bystander_supervise::{Canceller, Exit};
 
-use crate::local::{ring_folder, uncovered};
+use crate::local::deliver::{Cast, Private, PrivateError};
+use crate::local::{Probes, ring_folder};
 use crate::owner::Owner;
 use crate::secrets;
 
@@ -38,6 +39,8 @@ const LINGER: Duration = Duration::from_millis(500);
 const GRACE: Duration = Duration::from_secs(10);
 /// How much longer it is waited for after SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks at private mounts.
+const MOUNTS: Duration = Duration::from_secs(1);
 /// How long hits are gathered before they are handed on.
 const GATHER: Duration = Duration::from_millis(10);
 /// More hits than this are handed on at once.
@@ -89,9 +92,18 @@ pub enum WatchError {
     /// There is no place for the overlay.
     #[error(transparent)]
     State(#[from] StateError),
+    /// There is no probe.
+    #[error("find a probe")]
+    NoProbe,
     /// The overlay cannot be written.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
+    /// A statement cannot be put into a private copy of a file.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// The private mounts cannot be prepared.
+    #[error(transparent)]
+    Private(#[from] PrivateError),
     /// The program was not started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -111,16 +123,20 @@ pub fn run(checked: &Checked, launch: Launch<'_>, tell: &mut Tell<'_>) -> Result
     let owner = Owner::current().map_err(WatchError::Owner)?;
     let rings = ring_folder(&owner, launch.run, TRIAL);
     let folder = launch.state.create_trial_dir(launch.run, TRIAL)?;
-    let overlay = bystander_probe::Overlay::materialise(&folder.join("overlay"), &checked.probes, &rings)?;
+    let cast = Cast::of_choices(checked.probes.iter().zip(&checked.choices), &folder)?;
+    let probes = Probes::lay(&cast, &folder, &rings)?.ok_or(WatchError::NoProbe)?;
+    let pth = probes.overlay().filter(|_| cast.pth).map(|overlay| (overlay, checked.interpreter.as_path()));
+    let private = if cast.is_mounted() { Some(Private::lay(&folder.join("mount"), &cast.mounted, pth)?) } else { None };
     let mut env = checked.request.env.clone();
     let python_path = env.get(OsStr::new("PYTHONPATH")).cloned();
-    env.extend(overlay.env(python_path.as_deref()));
+    env.extend(probes.overlay().map(|overlay| overlay.env(python_path.as_deref())).unwrap_or_default());
+    env.extend(private.as_ref().and_then(Private::env).map(|(name, folder)| (name.into(), folder.into())));
     let spec = InheritingSpec {
         command: command(checked, env, format!("{owner}/{}/{TRIAL}", launch.run), rings.clone()),
         keeper: KeeperProgram::this_executable(),
         streams: launch.streams,
         canceller: launch.canceller.clone(),
-        namespace: None,
+        namespace: private.as_ref().map(|private| private.namespace().clone()),
     };
     let trial = match Trial::start_inheriting(spec) {
         Ok(trial) => trial,
@@ -130,8 +146,10 @@ pub fn run(checked: &Checked, launch: Launch<'_>, tell: &mut Tell<'_>) -> Result
             return Err(error.into());
         }
     };
-    let reader = Reader::start(bystander_probe::Drain::new(&rings, &checked.probes), checked.hidden.clone()).map_err(WatchError::Reader)?;
-    Watching { checked, trial, tell, refused: None, exit: None, interrupted: false, asked: None, left: None, lost: None }.follow(reader)
+    let reader = Reader::start(probes, checked.hidden.clone()).map_err(WatchError::Reader)?;
+    let private = private.as_ref();
+    Watching { checked, trial, private, tell, refused: None, exit: None, interrupted: false, asked: None, left: None, lost: None }
+        .follow(reader)
 }
 
 fn command(checked: &Checked, env: BTreeMap<OsString, OsString>, marker: String, rings: PathBuf) -> Command {
@@ -142,6 +160,7 @@ fn command(checked: &Checked, env: BTreeMap<OsString, OsString>, marker: String,
 struct Watching<'a, 't> {
     checked: &'a Checked,
     trial: Trial,
+    private: Option<&'a Private>,
     tell: &'a mut Tell<'t>,
     /// The first refusal of the record; nothing is told after it.
     refused: Option<Refused>,
@@ -157,6 +176,7 @@ impl Watching<'_, '_> {
     fn follow(mut self, reader: Reader) -> Result<(), WatchError> {
         self.tell(Happened::Launched { pid: self.trial.pid(), at: self.trial.started_ns() });
         let mut ended_at = None;
+        let mut looked = Instant::now();
         while !self.trial.is_over() {
             let hits = reader.gather(GATHER, BATCH);
             if !hits.is_empty() {
@@ -164,6 +184,10 @@ impl Watching<'_, '_> {
             }
             while let Some(event) = self.trial.next(Duration::ZERO) {
                 self.take(event);
+            }
+            if looked.elapsed() > MOUNTS {
+                looked = Instant::now();
+                self.look_at_mounts(Some(self.trial.pid()));
             }
             if self.exit.is_some() && !self.trial.is_over() {
                 let ended_at = *ended_at.get_or_insert_with(Instant::now);
@@ -176,11 +200,24 @@ impl Watching<'_, '_> {
             }
         }
         let finished = self.trial.finish(Duration::ZERO, |_| {});
+        self.look_at_mounts(None);
         self.account(reader, &finished);
+        if let Some(private) = self.private {
+            private.forget_bytecode();
+        }
         let end = self.end(&finished);
         self.tell(Happened::Ended(end));
         self.trial.close();
         self.refused.map_or(Ok(()), |refused| Err(WatchError::Record(refused)))
+    }
+
+    /// Whether a private mount was taken away by others: from then on its probes saw nothing.
+    fn look_at_mounts(&mut self, pid: Option<u32>) {
+        let pid = pid.filter(|_| self.exit.is_none());
+        let lost = self.private.and_then(|private| private.detached(pid));
+        if let Some(lost) = lost {
+            self.lost.get_or_insert(lost.text);
+        }
     }
 
     /// Hands on what happened, as long as the record takes it.
@@ -226,19 +263,18 @@ impl Watching<'_, '_> {
 
     /// The last hits and each process's account.
     fn account(&mut self, reader: Reader, finished: &Finished) {
-        let (hits, told) = reader.finish();
+        let (hits, told) = reader.finish(&finished.processes, &self.checked.request.cwd);
         for hits in hits.chunks(BATCH) {
             self.tell(Happened::Hits(hits.to_vec()));
         }
-        let (covered, mut receipts) = match told {
-            Ok(told) => told,
+        let mut receipts = match told {
+            Ok(receipts) => receipts,
             Err(error) => {
                 self.lost.get_or_insert_with(|| unread(&error));
                 return;
             }
         };
         let names: Vec<String> = self.checked.probes.iter().map(|probe| probe.name.clone()).collect();
-        receipts.extend(uncovered(&finished.processes, &covered, &names));
         receipts.extend(self.uncovered_itself(&receipts, &names));
         for mut receipt in receipts {
             receipt.detail = receipt.detail.map(|detail| secrets::blot(&secrets::masked_title(&detail), &self.checked.hidden).into_owned());

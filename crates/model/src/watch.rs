@@ -65,7 +65,7 @@ pub struct WatchProbe {
     pub function: String,
     /// How it gets in.
     pub delivery: Delivery,
-    /// What that way cannot reach, in a sentence; `None` where nothing is known.
+    /// That way in words, why it was chosen and what it cannot do; `None` where nothing is known.
     pub limits: Option<String>,
 }
 

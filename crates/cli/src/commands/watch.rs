@@ -1,6 +1,7 @@
 //! `bystander watch`: one command, run once with probes, and its hits as they come; or the places that a file has for probes.
 
 mod again;
+mod list;
 pub(in crate::commands) mod problems;
 mod recording;
 
@@ -15,7 +16,7 @@ use bystander_host::watching::{self, CheckError, Checked, Launch, Request, Watch
 use bystander_lab::place::Place as _;
 use bystander_model::hit::ReceiptState;
 use bystander_model::ids::RunId;
-use bystander_model::probe::{Delivery, ProbeSpec};
+use bystander_model::probe::ProbeSpec;
 use bystander_model::watch::{WatchProbe, WatchStart, WatchStatus, WatchSummary};
 use bystander_store::{RunLock, StateDir};
 use bystander_supervise::Canceller;
@@ -33,6 +34,9 @@ pub(super) use again::{is_watched, show};
 
 /// Watches a command.
 pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
+    if let Some(what) = &args.list {
+        return list::run(what, args, output);
+    }
     if args.probes.is_empty() && args.packs.is_empty() {
         return Err(
             Failure::user("failed to watch the command: no probe is given").hint(format!("give one with -p PROBE: {}", problems::FORM))
@@ -146,13 +150,14 @@ fn streams(own: bool) -> std::io::Result<Inherited> {
 
 fn start(checked: &Checked, place: &LocalPlace) -> WatchStart {
     let words: Vec<String> = checked.request().command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let probes = checked.request().probes.iter().zip(checked.probes()).map(|(spec, found)| WatchProbe {
+    let placed = checked.request().probes.iter().zip(checked.probes()).zip(checked.choices());
+    let probes = placed.map(|((spec, found), choice)| WatchProbe {
         spec: spec.clone(),
         placed: found.chosen.clone(),
         file: found.path.clone(),
         function: found.scope.clone(),
-        delivery: Delivery::Overlay,
-        limits: None,
+        delivery: choice.way.delivery(),
+        limits: Some(format!("{}; {}", choice.describe(), choice.limits.join("; "))),
     });
     WatchStart {
         command: place.masker().command(&words),
@@ -173,6 +178,7 @@ fn refused(error: &CheckError, typed: &[Typed], named: bool) -> Failure {
         }
         CheckError::Command(_) if named => failure.because(error).hint("mend the command, `--python`, or PATH"),
         CheckError::Command(_) => failure.because(error).hint("mend the first word after `--`, or PATH"),
+        CheckError::Way { source, .. } => failure.because(error).hint(&source.mend),
         CheckError::Pack(_) => failure.because(error).hint("`bystander doctor` says which sets of probes bind to which installed engine"),
         CheckError::Python(bystander_probe::InterpreterError::NotPython { .. }) => failure
             .because(error)

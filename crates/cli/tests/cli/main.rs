@@ -24,4 +24,6 @@ mod resume;
 mod secrets;
 mod show;
 mod story;
+mod watch;
+mod watch_refused;
 mod world;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 pub(crate) use bystander_testkit::LIMIT;
-use bystander_testkit::{Mark, Run, Tree, World, python, skip};
+use bystander_testkit::{Mark, Python, Run, Tree, World, python, skip};
 use serde_json::Value;
 
 /// A world for the command.
@@ -84,7 +84,11 @@ pub(crate) fn assert_nothing_left(world: &World) {
 
 /// Asserts that every bytecode file below a folder was made from the source as it stands there.
 pub(crate) fn assert_bytecode_is_of_its_source(world: &World, folder: &Path) {
-    let python = python().expect("checked before");
+    assert_bytecode_of(python().expect("checked before"), world, folder);
+}
+
+/// The same for the bytecode of one Python.
+pub(crate) fn assert_bytecode_of(python: &Python, world: &World, folder: &Path) {
     let ran = world.run(&python.path).args(["-B", "-c", BYTECODE]).args([folder]).run().exits(0);
     assert_eq!(ran.stdout, "", "bytecode that is not of its source");
 }

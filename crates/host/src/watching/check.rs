@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use bystander_model::probe::{Delivery, ProbeSpec};
 use bystander_probe::pack::{Bound, PackError, bind_all};
 use bystander_probe::{CheckedProbe, Interpreter, InterpreterError, ProbeProblem};
-use bystander_supervise::handover;
 use bystander_supervise::resolve::{ResolveError, resolve};
+use bystander_supervise::{Availability, handover, namespaces_available};
 use thiserror::Error;
 
+use crate::local::deliver::{Choice, Unreachable, Way, choose, hidden_from};
 use crate::secrets;
 
 /// What is to be run with which probes.
@@ -41,6 +42,10 @@ pub struct Checked {
     pub(super) probes: Vec<CheckedProbe>,
     /// Secrets that the program is given; stars stand for them.
     pub(super) hidden: Vec<String>,
+    /// How each of them gets in.
+    pub(super) choices: Vec<Choice>,
+    /// The interpreter's executable.
+    pub(super) interpreter: PathBuf,
     python: String,
     notes: Vec<String>,
 }
@@ -65,6 +70,15 @@ pub enum CheckError {
     /// A set of probes gives none.
     #[error(transparent)]
     Pack(#[from] PackError),
+    /// A probe cannot get in as it should.
+    #[error("put probe `{probe}` in")]
+    Way {
+        /// The probe.
+        probe: String,
+        /// Why not.
+        #[source]
+        source: Unreachable,
+    },
     /// Probes were refused; each with its index.
     #[error("place {} of the probes", .0.len())]
     Probes(Vec<(usize, ProbeProblem)>),
@@ -81,6 +95,12 @@ impl Checked {
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
+    }
+
+    /// How each probe gets in, in the same order.
+    #[must_use]
+    pub fn choices(&self) -> &[Choice] {
+        &self.choices
     }
 
     /// What is to be known of the sets of probes, in sentences.
@@ -133,10 +153,33 @@ pub fn check(mut request: Request) -> Result<Checked, CheckError> {
     if !problems.is_empty() {
         return Err(CheckError::Probes(problems));
     }
+    let choices = choices(&request)?;
     let env: Vec<(String, String)> =
         request.env.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())).collect();
     let hidden = secrets::values(&words, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    Ok(Checked { request, probes, hidden, python, notes })
+    Ok(Checked { request, probes, hidden, choices, interpreter: interpreter.python, python, notes })
+}
+
+/// How each probe gets in. A command is watched without touching the disk, so what would need an edit is refused.
+fn choices(request: &Request) -> Result<Vec<Choice>, CheckError> {
+    let hidden = hidden_from(&request.command);
+    let usual = !hidden.site && hidden.environment.is_none();
+    let asks = |probe: &ProbeSpec| !(usual && matches!(probe.delivery, Delivery::Auto | Delivery::Overlay));
+    // Whether mounts can be made is tried out, which costs a process: only where it matters.
+    let available = if request.probes.iter().any(asks) { namespaces_available() } else { Availability::Root { layers: None } };
+    let choice = |probe: &ProbeSpec| {
+        let refused = |source| CheckError::Way { probe: probe.name.clone(), source };
+        let choice = choose(probe.delivery, &request.command, &available).map_err(refused)?;
+        if choice.way == Way::Patch {
+            let reason = "`watch` changes no file on disk".to_owned();
+            let mend =
+                "`bystander patch apply PROBE` puts it into the file until it is reverted, and `bystander patch hits` prints its hits"
+                    .to_owned();
+            return Err(refused(Unreachable { reason, mend }));
+        }
+        Ok(choice)
+    };
+    request.probes.iter().map(choice).collect()
 }
 
 fn variables(env: &BTreeMap<OsString, OsString>) -> Vec<(OsString, OsString)> {

@@ -1,6 +1,7 @@
 //! The thread that takes hits out of the rings: it waits for nobody but the queue, so that a slow disk fills the queue and not the rings.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -8,8 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bystander_model::hit::{Hit, Receipt};
-use bystander_probe::{Drain, DrainError};
+use bystander_probe::DrainError;
+use bystander_supervise::ProcessInfo;
 
+use crate::local::Probes;
 use crate::secrets;
 
 /// Between two looks while hits come.
@@ -21,24 +24,22 @@ const BUSY: usize = 256;
 /// Looks that wait for whoever records. A look holds no more than all rings together.
 const QUEUE: usize = 128;
 
-/// What the processes were and what they say of each probe.
-type Told = (Vec<u32>, Vec<Receipt>);
-
 /// The reader of all rings.
 pub(super) struct Reader {
     hits: Receiver<Vec<Hit>>,
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<Told, DrainError>>,
+    thread: JoinHandle<Result<Probes, DrainError>>,
+    hidden: Vec<String>,
 }
 
 impl Reader {
     /// Starts reading; `hidden` becomes stars in every captured text.
-    pub(super) fn start(drain: Drain, hidden: Vec<String>) -> io::Result<Self> {
+    pub(super) fn start(probes: Probes, hidden: Vec<String>) -> io::Result<Self> {
         let (sender, hits) = sync_channel(QUEUE);
         let stop = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&stop);
-        let thread = thread::Builder::new().name("hits".to_owned()).spawn(move || read(drain, &hidden, &asked, &sender))?;
-        Ok(Self { hits, stop, thread })
+        let (asked, known) = (Arc::clone(&stop), hidden.clone());
+        let thread = thread::Builder::new().name("hits".to_owned()).spawn(move || read(probes, &known, &asked, &sender))?;
+        Ok(Self { hits, stop, thread, hidden })
     }
 
     /// Hits that came, gathered for a while or until there are so many; waits that long where none come.
@@ -60,36 +61,41 @@ impl Reader {
         gathered
     }
 
-    /// Reads what is left, now that nobody writes any more.
-    pub(super) fn finish(self) -> (Vec<Hit>, Result<Told, DrainError>) {
+    /// Reads what is left, now that nobody writes any more, and each process's account; `processes` are those of the tree.
+    pub(super) fn finish(self, processes: &[ProcessInfo], cwd: &Path) -> (Vec<Hit>, Result<Vec<Receipt>, DrainError>) {
         self.stop.store(true, Ordering::SeqCst);
         self.thread.thread().unpark();
-        let hits: Vec<Hit> = self.hits.iter().flatten().collect();
-        // A thread that panicked tells of itself; what it had sent is kept.
-        let told = self.thread.join().unwrap_or_else(|_panic| Ok((Vec::new(), Vec::new())));
-        (hits, told)
+        let mut hits: Vec<Hit> = self.hits.iter().flatten().collect();
+        // A thread that panicked has told of it; what it had sent is kept.
+        let Ok(read) = self.thread.join() else { return (hits, Ok(Vec::new())) };
+        match read.and_then(|probes| probes.finish(processes, cwd)) {
+            Ok((last, receipts)) => {
+                hits.extend(last.into_iter().map(|mut hit| {
+                    secrets::blot_hit(&mut hit, &self.hidden);
+                    hit
+                }));
+                (hits, Ok(receipts))
+            }
+            Err(error) => (hits, Err(error)),
+        }
     }
 }
 
-fn read(mut drain: Drain, hidden: &[String], stop: &AtomicBool, sender: &SyncSender<Vec<Hit>>) -> Result<Told, DrainError> {
+fn read(mut probes: Probes, hidden: &[String], stop: &AtomicBool, sender: &SyncSender<Vec<Hit>>) -> Result<Probes, DrainError> {
     let mut pause = SHORTEST;
     loop {
         let last = stop.load(Ordering::SeqCst);
-        let hits = drain.poll()?;
+        let hits = probes.poll()?;
         let count = hits.len();
         send(hits, hidden, sender);
         if last && count == 0 {
-            break;
+            return Ok(probes);
         }
         pause = if count == 0 { (pause * 2).min(LONGEST) } else { SHORTEST };
         if count < BUSY && !last {
             thread::park_timeout(pause);
         }
     }
-    let pids = drain.pids();
-    let (hits, receipts) = drain.finish()?;
-    send(hits, hidden, sender);
-    Ok((pids, receipts))
 }
 
 fn send(mut hits: Vec<Hit>, hidden: &[String], sender: &SyncSender<Vec<Hit>>) {

@@ -247,12 +247,12 @@ fn a_line_is_one_object_and_the_contract_is_kept() {
 #[test]
 fn where_probes_go_is_said_with_what_they_may_do() {
     let mut risky = probe("a.py:3 {len(x)} unsafe as risky", "before `for` at 3");
-    risky.limits = Some("children started with -S are not reached".into());
+    risky.limits = Some("overlay: children started with -S are not reached".into());
     let start = Course { probes: vec![risky], ..story() }.watched().start().expect("started").clone();
     insta::assert_snapshot!(watch_places(&start, &Style { width: 100, ..Style::default() }), @r"
     watching python3 -m engine (Python 3.11.7)
-    risky    engine/sizing.py: before `for` at 3 in profile; by import in the process, nothing on disk
-             changes; children started with -S are not reached; UNSAFE: captures may run code of the
+    risky    engine/sizing.py: before `for` at 3 in profile; UNSAFE: captures may run code of the
              program
+             overlay: children started with -S are not reached
     ");
 }
