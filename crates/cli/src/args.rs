@@ -41,7 +41,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Patch(PatchCommand),
     /// Say what works on this machine, and how to mend what does not.
-    Doctor,
+    Doctor(DoctorArgs),
 }
 
 /// Arguments of `run`.
@@ -145,6 +145,14 @@ pub(crate) struct ShowArgs {
     /// Print what two trials differ in: command, environment, files, versions.
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     pub(crate) diff: Option<Vec<u32>>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// The Python that engines are installed for, to see which sets of probes bind to them [default: python3].
+    #[arg(long, value_name = "PYTHON")]
+    pub(crate) python: Option<OsString>,
 }
 
 /// The verbs of `patch`.

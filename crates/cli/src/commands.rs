@@ -23,7 +23,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Watch(watch) => watch::run(&watch, state, &mut output),
         Command::Show(show) => show::run(&show, state, &mut output),
         Command::Patch(patch) => patch::run(&patch, state, &mut output),
-        Command::Doctor => doctor::run(state, &mut output),
+        Command::Doctor(args) => doctor::run(&args, state, &mut output),
     };
     let code = done.unwrap_or_else(|failure| {
         output.failure(&failure);

@@ -1,18 +1,23 @@
 //! `bystander doctor`: what works on this machine, and how to mend what does not.
 
+mod packs;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use bystander_edit::default_registry_dir;
 use bystander_store::StateDir;
+use bystander_supervise::namespaces_available;
 
+use crate::args::DoctorArgs;
 use crate::failure::{Failure, exit};
 use crate::output::{Finding, Output};
 
 /// Tries everything.
-pub(crate) fn run(named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
-    let findings = [processes(), python(), shared_memory(), state(named), registry(), git(), memory_counters(), gpu()];
+pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
+    let mut findings = vec![processes(), python(), shared_memory(), state(named), registry(), git(), memory_counters(), private_mounts(), gpu()];
+    findings.extend(packs::findings(args.python.as_deref()));
     output.findings(&findings);
     let works = findings.iter().all(|finding| finding.works || finding.optional);
     Ok(ExitCode::from(if works { exit::ANSWERED } else { exit::HARNESS }))
@@ -101,6 +106,16 @@ fn memory_counters() -> Finding {
         (false, false) => Err("no memory counters: a kill at the memory limit cannot be told from another SIGKILL".to_owned()),
     };
     optional(finding("memory limit evidence", found, "mount cgroups"))
+}
+
+/// What the delivery `mount` rests on; tried out, because no setting tells for sure.
+fn private_mounts() -> Finding {
+    let available = namespaces_available();
+    let found = match available.refusal() {
+        None => Ok(available.describe()),
+        Some(refusal) => Err(format!("{}; {}", available.describe(), refusal.mend)),
+    };
+    optional(finding("private mounts", found, "the deliveries `overlay` and `patch` work without them"))
 }
 
 fn gpu() -> Finding {
