@@ -64,7 +64,9 @@ class Form:
             return [self._store(missing, depth)]
         name, rest = uncertain[0], uncertain[1:]
         without = self._stores(rest, missing + (name,), depth + 1)
-        return ["try:", "    " + name, "except NameError:"] + _deeper(without) + ["else:"] + _deeper(self._stores(rest, missing, depth))
+        lines = ["try:", "    " + name, "except NameError:"] + _deeper(without) + ["else:"] + _deeper(self._stores(rest, missing, depth))
+        # What the compiler adds behind a `try` has no line, and a tracer would hear of the line once more, but for the `pass`.
+        return lines + ["pass"]
 
     def _store(self, missing, depth):
         values = [self.hook if name in missing else name for name in self.arguments]

@@ -165,6 +165,40 @@ class Moments(RingCase):
                 if dotted not in SEVERAL_LIVES and dotted != "docstring":
                     self.assertEqual([value["type"] for _, _, (value,) in probed.taken()], raised)
 
+    def test_names_without_a_value_change_nothing(self):
+        source = "def f(a):\n    for i in range(a):\n        x = i\n        if i > 1:\n            y = x\n    z = 1\n    return z\n\n\ndef g(a):\n    if a:\n        x = 1\n        if a > 1:\n            y = 2\n"
+        for names in (["i"], ["i", "x"], ["y", "i", "a"], ["x", "y", "i", "z"]):
+            for probe in (spec(names, after="for i in ...: ..."), spec(names, after="z = 1"), spec(names, moment="return"), spec(names, moment="raise")):
+                for argument in (0, 1, 3):
+                    self.events_of(source, "f", dict(probe, limit=10**6), argument)
+            for argument in (0, 1, 3):
+                self.events_of(source, "g", spec([name for name in names if name not in "iz"], function="g", moment="return", limit=10**6), argument)
+
+    def events_of(self, source, function, probe, argument):
+        """Compares the events of a call with and without a probe; a name without a value is one more exception, caught on its line."""
+        probed = Probed(self, source, probe)
+        self.assertIsNotNone(probed.code, probed.overlay.events)
+        plain = {"__name__": "probed"}
+        exec(probed.plain, plain)
+        seen = {True: [], False: []}
+        for names in (plain, probed.names):
+
+            def tracer(frame, event, what):
+                if frame.f_code.co_filename == "probed.py":
+                    seen[names is plain].append((event, frame.f_lineno))
+                    return tracer
+                return None
+
+            sys.settrace(tracer)
+            try:
+                names[function](argument)
+            finally:
+                sys.settrace(None)
+        without = [item for item in seen[False] if item[0] != "exception"]
+        if len(without) != len(seen[False]):
+            without = [item for index, item in enumerate(without) if not (index and without[index - 1] == item)]
+        self.assertEqual(seen[True], without, (probe, argument))
+
     def test_both_at_once_and_others_beside_them_change_nothing(self):
         for dotted in functions():
             if dotted in NEVER_RETURN or dotted == "constant_below":
