@@ -7,7 +7,7 @@ use bystander_testkit::{Mark, World, skip};
 
 use crate::experiment::{Experiment, Found, shown, sorts_of_lines, world};
 
-const FLASK: &str = r#"import os
+pub(crate) const FLASK: &str = r#"import os
 
 from flask import Flask, jsonify
 
@@ -20,7 +20,7 @@ def double(number):
     return jsonify(answer=answer, worker=os.getpid())
 "#;
 
-const FASTAPI: &str = r#"import os
+pub(crate) const FASTAPI: &str = r#"import os
 
 from fastapi import FastAPI
 
@@ -57,7 +57,7 @@ print('asked=%d' % asked[0])
 ";
 
 /// The folder of programs that the tests may install; `None` where there is none, which is told.
-fn programs() -> Option<PathBuf> {
+pub(crate) fn programs() -> Option<PathBuf> {
     let named = std::env::var_os("BYSTANDER_TEST_VENV").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/ci-venv"));
     match ["gunicorn", "uvicorn", "python"].iter().all(|name| folder.join("bin").join(name).is_file()) {
