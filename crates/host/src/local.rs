@@ -1,6 +1,7 @@
 //! Trials on this machine: the parts put together for the lab.
 
 mod check;
+pub mod deliver;
 mod instruments;
 mod outputs;
 mod seen;
@@ -28,7 +29,7 @@ use bystander_model::provenance::PythonInfo;
 use bystander_probe::{CheckedProbe, OVERLAY_VARIABLE};
 use bystander_store::StateDir;
 use bystander_supervise::command::Command;
-use bystander_supervise::{Canceller, Holder, sweep};
+use bystander_supervise::{Availability, Canceller, Holder, namespaces_available, sweep};
 
 use crate::environment::MARKER;
 use crate::folder_times::FolderTimes;
@@ -40,7 +41,7 @@ use crate::secrets::{self, Masker};
 use turns::{Turn, Wanted, folders_of};
 
 pub use check::check;
-pub(crate) use instruments::uncovered;
+pub(crate) use instruments::Probes;
 
 /// Makes the readers of one trial's output: those who know an engine.
 pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>>>;
@@ -67,6 +68,8 @@ pub struct LocalPlace {
     baseline: Baseline,
     /// Interpreters that were asked already: packages do not change within a run, and asking takes a third of a second.
     pythons: std::cell::RefCell<Vec<(PathBuf, Option<PythonInfo>)>>,
+    /// How private mounts can be made here; tried out once, and only where it matters.
+    mounts: std::cell::OnceCell<Availability>,
 }
 
 impl std::fmt::Debug for LocalPlace {
@@ -95,7 +98,13 @@ impl LocalPlace {
             probes: Vec::new(),
             baseline: Baseline::default(),
             pythons: std::cell::RefCell::default(),
+            mounts: std::cell::OnceCell::new(),
         })
+    }
+
+    /// How private mounts can be made here.
+    fn mounts(&self) -> &Availability {
+        self.mounts.get_or_init(namespaces_available)
     }
 
     /// What masks the secrets of this state directory.

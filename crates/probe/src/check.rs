@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::interpreter::{Interpreter, InterpreterError};
 use crate::problem::{ProbeProblem, ProblemKind};
+use crate::text::TextPlace;
 use bystander_model::probe::{Compiled, DEFAULT_LIMIT, Moment, Place, ProbeSpec, Rate};
 
 /// What became of the probes that were checked.
@@ -76,6 +77,9 @@ pub struct CheckedProbe {
     pub rate: Option<Rate>,
     /// How the place is found again in the program.
     pub(crate) finding: Finding,
+    /// Where a statement could stand in the text of the file.
+    #[serde(default)]
+    pub(crate) text: Option<TextPlace>,
 }
 
 /// How a running process finds a place again, also where the file changed since the check.
@@ -108,6 +112,7 @@ struct Found {
     function: Option<String>,
     find_line: Option<u32>,
     mark: Option<String>,
+    text: Option<TextPlace>,
 }
 
 /// Finds the places of probes and checks their captures, by running the program's interpreter once.
@@ -181,5 +186,6 @@ fn read(spec: &ProbeSpec, entry: Value) -> Result<Result<CheckedProbe, ProbeProb
             moment: moment(spec).map(str::to_owned),
             compiled: spec.compiled,
         },
+        text: found.text,
     }))
 }

@@ -13,6 +13,11 @@ use crate::check::CheckedProbe;
 use crate::process::{Account, Process};
 use crate::ring::{Counts, RawHit};
 
+/// How many hits one poll hands out, about; a caller that shows them wants to be called again soon.
+const MOST_A_POLL: usize = 100_000;
+/// How many hits of a process are decoded before the rings are looked at again.
+const PORTION: usize = 1024;
+
 /// Why rings cannot be read.
 #[derive(Debug, Error)]
 #[error("read the probe rings at `{}`", path.display())]
@@ -41,14 +46,31 @@ impl Drain {
 
     /// Takes the hits that came since the last time, in the order of time.
     ///
+    /// Where they come faster than they are decoded, some wait in memory for the next time: the rings have their room either way.
+    ///
     /// # Errors
     /// [`DrainError`] where the folder or a ring cannot be read; what was taken before is not lost.
     pub fn poll(&mut self) -> Result<Vec<Hit>, DrainError> {
+        self.take(MOST_A_POLL)
+    }
+
+    /// Takes hits until there are none, or about as many as asked for.
+    fn take(&mut self, most: usize) -> Result<Vec<Hit>, DrainError> {
         self.discover()?;
         let mut hits = Vec::new();
-        for (path, process) in &mut self.processes {
-            let raw = process.poll().map_err(|source| DrainError { path: path.clone(), source })?;
-            hits.extend(raw.into_iter().filter_map(|hit| finished(&self.probes, process, hit)));
+        loop {
+            // Rings are read between portions, so that they do not fill while hits are decoded.
+            for (path, process) in &mut self.processes {
+                process.read().map_err(|source| DrainError { path: path.clone(), source })?;
+            }
+            let before = hits.len();
+            for process in self.processes.values_mut() {
+                let raw = process.decode(PORTION);
+                hits.extend(raw.into_iter().filter_map(|hit| finished(&self.probes, process, hit)));
+            }
+            if hits.len() == before || hits.len() >= most {
+                break;
+            }
         }
         hits.sort_by_key(|hit| hit.time_ns);
         Ok(hits)
@@ -61,7 +83,7 @@ impl Drain {
     /// # Errors
     /// [`DrainError`] where the folder or a ring cannot be read.
     pub fn finish(mut self) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
-        let hits = self.poll()?;
+        let hits = self.take(usize::MAX)?;
         let mut receipts: BTreeMap<(u32, usize), Receipt> = BTreeMap::new();
         for process in self.processes.values() {
             for (index, probe) in self.probes.iter().enumerate() {

@@ -14,11 +14,12 @@ macro_rules! modules {
 
 /// The modules of the package `bystander_overlay`, by their names in it.
 pub(crate) const OVERLAY: &[(&str, &str)] = modules!("bystander_overlay":
-    "__init__", "capture", "encode", "hook", "inject", "pattern", "place", "pytest_cache", "reading", "rewrite", "ring", "scope",
-    "script", "secret", "tree");
+    "__init__", "capture", "captured", "compiled", "encode", "ends", "gate", "hook", "inject", "late", "native", "pattern", "place", "program", "pytest_cache", "reading",
+    "rewrite", "ring", "scope", "script", "secret", "staging", "statement", "tails", "tree", "trouble", "words");
 
 /// The modules of the package `bystander_check`, by their names in it.
-pub(crate) const CHECK: &[(&str, &str)] = modules!("bystander_check": "answer", "inserted", "locate", "names");
+pub(crate) const CHECK: &[(&str, &str)] =
+    modules!("bystander_check": "answer", "inserted", "installed", "listing", "locate", "names", "text");
 
 #[cfg(test)]
 mod tests {

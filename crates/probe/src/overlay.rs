@@ -60,7 +60,10 @@ impl Overlay {
         for (name, source) in OVERLAY {
             write(&package.join(format!("{name}.py")), source)?;
         }
-        write(&package.join("plan.py"), &plan(probes, ring_dir))?;
+        if let Some(library) = bystander_recorder::LIBRARY {
+            write(&package.join(bystander_recorder::FILE_NAME), library)?;
+        }
+        write(&package.join("plan.py"), plan(probes, ring_dir))?;
         Ok(Self { dir: dir.to_owned(), ring_dir: ring_dir.to_owned() })
     }
 
@@ -88,8 +91,8 @@ impl Overlay {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), OverlayError> {
-    std::fs::write(path, text).map_err(|source| OverlayError::Write { path: path.to_owned(), source })
+fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), OverlayError> {
+    std::fs::write(path, content).map_err(|source| OverlayError::Write { path: path.to_owned(), source })
 }
 
 /// The generated module: where rings go, what to do in which file.
@@ -121,7 +124,8 @@ fn entry(index: usize, probe: &CheckedProbe) -> String {
     let text = |text: &Option<String>| text.as_ref().map_or_else(|| "None".to_owned(), |text| literal(text.as_bytes()));
     let finding = &probe.finding;
     format!(
-        "{{\"index\": {index}, \"function\": {}, \"line\": {}, \"after\": {}, \"mark\": {}, \"moment\": {}, \"capture\": [{}], \"condition\": {}, \"rank\": {}, \"unsafe\": {}, \"compiled\": {}, \"rate\": {}, \"limit\": {}}}",
+        "{{\"index\": {index}, \"name\": {}, \"function\": {}, \"line\": {}, \"after\": {}, \"mark\": {}, \"moment\": {}, \"capture\": [{}], \"condition\": {}, \"rank\": {}, \"unsafe\": {}, \"compiled\": {}, \"rate\": {}, \"limit\": {}}}",
+        literal(probe.name.as_bytes()),
         text(&finding.function),
         finding.line.map_or_else(|| "None".to_owned(), |line| line.to_string()),
         text(&finding.after),
@@ -142,7 +146,7 @@ fn join(items: impl Iterator<Item = String>) -> String {
 }
 
 /// Spells bytes as a Python string literal; what is not UTF-8 becomes the surrogates by which Python names such paths.
-fn literal(bytes: &[u8]) -> String {
+pub(crate) fn literal(bytes: &[u8]) -> String {
     let mut out = String::from("\"");
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {

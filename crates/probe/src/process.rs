@@ -66,23 +66,28 @@ impl Process {
         })
     }
 
-    /// Reads what is new in the record and takes the hits out of the ring.
-    pub(crate) fn poll(&mut self) -> io::Result<Vec<RawHit>> {
+    /// Reads what is new in the record and takes everything out of the rings.
+    pub(crate) fn read(&mut self) -> io::Result<()> {
         self.read_record()?;
         self.find_rings()?;
-        let mut hits = Vec::new();
         for ring in &mut self.rings {
-            hits.extend(ring.take()?);
+            ring.read()?;
             if self.named_rank.is_none() {
                 self.named_rank = ring.process_name().as_deref().and_then(rank::from_name);
             }
         }
+        Ok(())
+    }
+
+    /// Decodes up to some hits of each ring, of those that were taken out.
+    pub(crate) fn decode(&mut self, most: usize) -> Vec<RawHit> {
+        let hits: Vec<RawHit> = self.rings.iter_mut().flat_map(|ring| ring.decode(most)).collect();
         for hit in &hits {
             if let Some(account) = self.accounts.get_mut(hit.probe) {
                 account.received += 1;
             }
         }
-        Ok(hits)
+        hits
     }
 
     /// Opens the rings that the process has made; it has one for each recorder that it uses.

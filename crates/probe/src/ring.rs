@@ -91,16 +91,24 @@ impl Ring {
         Ok(body.map(|body| Self { file, body, head: words }))
     }
 
-    /// Takes the hits out of the ring, in the order of their numbers, and reads the counters and the name.
-    pub(crate) fn take(&mut self) -> io::Result<Vec<RawHit>> {
+    /// Takes everything out of the ring, so that the writer has room, and reads the counters and the name.
+    pub(crate) fn read(&mut self) -> io::Result<()> {
         self.file.read_exact_at(&mut self.head, 0)?;
         match &mut self.body {
-            Body::Slots(slots) => slots.take(&self.file),
-            Body::Stream(stream) => stream.take(&self.file, &self.head),
+            Body::Slots(slots) => slots.read(&self.file),
+            Body::Stream(stream) => stream.read(&self.file, &self.head),
         }
     }
 
-    /// What the process had counted of a probe when hits were taken last.
+    /// Decodes up to some hits of those that were taken out, in the order of their numbers.
+    pub(crate) fn decode(&mut self, most: usize) -> Vec<RawHit> {
+        match &mut self.body {
+            Body::Slots(slots) => slots.decode(most),
+            Body::Stream(stream) => stream.decode(most),
+        }
+    }
+
+    /// What the process had counted of a probe when the ring was read last.
     pub(crate) fn counts(&self, probe: usize) -> Counts {
         let counter = |counter| {
             let index = probe.checked_mul(COUNTERS_A_PROBE).and_then(|offset| offset.checked_add(FIRST_COUNTER + counter));
@@ -109,7 +117,7 @@ impl Ring {
         Counts { passes: counter(0), hits: counter(1), throttled: counter(2), misjudged: counter(3) }
     }
 
-    /// The name that `multiprocessing` gave the process, as it was when hits were taken last.
+    /// The name that `multiprocessing` gave the process, as it was when the ring was read last.
     pub(crate) fn process_name(&self) -> Option<String> {
         let field = &self.head[self.head.len() - NAME_BYTES..];
         let length = usize::from(field[0]);

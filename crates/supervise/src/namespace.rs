@@ -23,7 +23,7 @@ pub use watch::{Detached, MountWatch};
 /// What a trial's processes see otherwise; every path is absolute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Namespace {
-    /// Files that stand in the place of others; mounted last, read-only.
+    /// What stands in the place of something else; mounted last.
     pub binds: Vec<Bind>,
     /// Folders with more in them than there is; mounted before the binds.
     pub layers: Vec<OverlayDir>,
@@ -32,13 +32,15 @@ pub struct Namespace {
     pub scratch: Option<PathBuf>,
 }
 
-/// One file that stands in the place of another.
+/// One file or folder that stands in the place of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
-    /// The file that is seen.
+    /// The file or folder that is seen.
     pub source: PathBuf,
-    /// The file in whose place it is seen.
+    /// The one in whose place it is seen.
     pub target: PathBuf,
+    /// Whether the program may write to it.
+    pub writable: bool,
 }
 
 /// One folder that is seen together with another, by overlayfs.

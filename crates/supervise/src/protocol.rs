@@ -49,8 +49,8 @@ pub(crate) struct Start {
 /// The private mounts of the program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Mounts {
-    /// Sources and targets.
-    pub(crate) binds: Vec<(Bytes, Bytes)>,
+    /// Sources, targets, and whether they may be written.
+    pub(crate) binds: Vec<(Bytes, Bytes, bool)>,
     /// Layers and targets.
     pub(crate) layers: Vec<(Bytes, Bytes)>,
     pub(crate) scratch: Option<Bytes>,
@@ -111,7 +111,11 @@ impl From<&Namespace> for Mounts {
     fn from(namespace: &Namespace) -> Self {
         let pair = |one: &Path, other: &Path| (one.as_os_str().into(), other.as_os_str().into());
         Self {
-            binds: namespace.binds.iter().map(|bind| pair(&bind.source, &bind.target)).collect(),
+            binds: namespace
+                .binds
+                .iter()
+                .map(|bind| (bind.source.as_os_str().into(), bind.target.as_os_str().into(), bind.writable))
+                .collect(),
             layers: namespace.layers.iter().map(|layer| pair(&layer.layer, &layer.target)).collect(),
             scratch: namespace.scratch.as_ref().map(|scratch| scratch.as_os_str().into()),
         }
@@ -121,7 +125,11 @@ impl From<&Namespace> for Mounts {
 impl From<Mounts> for Namespace {
     fn from(mounts: Mounts) -> Self {
         Self {
-            binds: mounts.binds.into_iter().map(|(source, target)| Bind { source: source.into(), target: target.into() }).collect(),
+            binds: mounts
+                .binds
+                .into_iter()
+                .map(|(source, target, writable)| Bind { source: source.into(), target: target.into(), writable })
+                .collect(),
             layers: mounts.layers.into_iter().map(|(layer, target)| OverlayDir { layer: layer.into(), target: target.into() }).collect(),
             scratch: mounts.scratch.map(PathBuf::from),
         }

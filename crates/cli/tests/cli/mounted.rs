@@ -257,7 +257,7 @@ fn an_edit_by_mount_poisons_no_bytecode() {
             if has_bytecode {
                 assert_eq!(before.differences(&tree(&world.path("case/pkg"))), Vec::<String>::new(), "{flags:?}");
             }
-            assert_bytecode_of(python, &world, &world.path("case"));
+            assert_bytecode_of(python, &world, &world.path("case/pkg"));
             // Whoever comes later runs what stands in the file.
             let later = world.run(&python.path).args(["-c", "from pkg import mod; print(mod.f(1))"]).cwd(&world.path("case")).run().exits(0);
             assert_eq!(later.stdout.trim(), "2", "{} {flags:?}", python.path.display());

@@ -3,19 +3,17 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use bystander_edit::{EditError, Journal, prepare_stack};
+use bystander_edit::{EditError, EditSpec, Journal, prepare_stack};
 use bystander_lab::cause::{Contamination, Refusal};
 use bystander_lab::place::Emit;
-use bystander_lab::plan::Plan;
-use bystander_model::cell::Cell;
 use bystander_model::edit::AppliedEdit;
 use bystander_model::event::EventBody;
 use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::hit::{Hit, Receipt, ReceiptState};
-use bystander_probe::{CheckedProbe, Drain, DrainError, Overlay};
+use bystander_probe::{CheckedProbe, Drain, DrainError, Overlay, OverlayError};
 use bystander_supervise::ProcessInfo;
 
-use super::check::spec;
+use super::deliver::{Cast, Reason, reason_of};
 use crate::folder_times::FolderTimes;
 use crate::{machine, proof};
 
@@ -30,20 +28,19 @@ impl Edits {
     /// Puts the edits of a cell on disk. An edit that cannot be made is a refusal, and none of the cell's edits stays.
     pub(super) fn apply(
         journal: &Journal,
-        plan: &Plan,
-        cell: &Cell,
+        wanted: &[EditSpec],
+        instrument: &str,
         owner: &str,
         emit: &mut Emit<'_>,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut edits = Self::default();
-        let wanted: Vec<_> = plan.edits_of(cell).map(spec).collect();
         if wanted.is_empty() {
             return Ok(edits);
         }
-        let prepared = match prepare_stack(&wanted) {
+        let prepared = match prepare_stack(wanted) {
             Ok(prepared) => prepared,
             Err(error) => {
-                edits.refusals.push(Refusal { instrument: cell.instrument.clone(), reason: error.to_string() });
+                edits.refusals.push(Refusal { instrument: instrument.to_owned(), reason: error.to_string() });
                 return Ok(edits);
             }
         };
@@ -123,40 +120,47 @@ struct StillThere {
     source: EditError,
 }
 
-/// The probes of one trial: a private overlay and the rings that the processes write to.
+/// The probes of one trial: the overlays that bring them in, and the rings that the processes write to.
 #[derive(Debug)]
-pub(super) struct Probes {
-    names: Vec<String>,
-    overlay: Overlay,
-    drain: Drain,
+pub(crate) struct Probes {
+    /// Probes that the environment, or a `.pth` file, brings into every process.
+    overlaid: Option<Part>,
+    /// Probes that statements in the text bring into the processes that pass them.
+    by_text: Option<Part>,
     rings: PathBuf,
 }
 
-impl Probes {
-    /// Lays the overlay beside the trial's output; `None` where the cell has no probe.
-    pub(super) fn lay(
-        checked: &[CheckedProbe],
-        plan: &Plan,
-        cell: &Cell,
-        folder: &Path,
-        rings: &Path,
-    ) -> Result<Option<Self>, Box<dyn Error + Send + Sync>> {
-        let wanted: Vec<CheckedProbe> =
-            plan.probes_of(cell).filter_map(|probe| checked.iter().find(|known| known.name == probe.spec.name).cloned()).collect();
-        if wanted.is_empty() {
+/// Probes that come in by one overlay.
+#[derive(Debug)]
+struct Part {
+    names: Vec<String>,
+    overlay: Overlay,
+    drain: Drain,
+}
+
+impl Part {
+    fn lay(folder: &Path, probes: &[CheckedProbe], rings: &Path) -> Result<Option<Self>, OverlayError> {
+        if probes.is_empty() {
             return Ok(None);
         }
-        let overlay = Overlay::materialise(&folder.join("overlay"), &wanted, rings)?;
-        Ok(Some(Self {
-            names: wanted.iter().map(|probe| probe.name.clone()).collect(),
-            overlay,
-            drain: Drain::new(rings, &wanted),
-            rings: rings.to_owned(),
-        }))
+        let overlay = Overlay::materialise(folder, probes, rings)?;
+        let names = probes.iter().map(|probe| probe.name.clone()).collect();
+        Ok(Some(Self { names, overlay, drain: Drain::new(rings, probes) }))
+    }
+}
+
+impl Probes {
+    /// Lays the overlays beside the trial's output; `None` where the cell has no probe.
+    pub(crate) fn lay(cast: &Cast, folder: &Path, rings: &Path) -> Result<Option<Self>, OverlayError> {
+        let overlaid = Part::lay(&folder.join("overlay"), &cast.overlaid, rings)?;
+        let by_text = Part::lay(&cast.late, &cast.by_text(), &rings.join("late"))?;
+        let some = overlaid.is_some() || by_text.is_some();
+        Ok(some.then(|| Self { overlaid, by_text, rings: rings.to_owned() }))
     }
 
-    pub(super) fn overlay(&self) -> &Overlay {
-        &self.overlay
+    /// The overlay that the environment is to name.
+    pub(crate) fn overlay(&self) -> Option<&Overlay> {
+        self.overlaid.as_ref().map(|part| &part.overlay)
     }
 
     /// The folder that goes away with the trial.
@@ -164,29 +168,53 @@ impl Probes {
         &self.rings
     }
 
-    /// Their names.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.names.clone()
-    }
-
-    /// The processes that loaded the overlay.
-    pub(super) fn pids(&self) -> Vec<u32> {
-        self.drain.pids()
-    }
-
     /// What came since the last look.
-    pub(super) fn poll(&mut self) -> Result<Vec<Hit>, DrainError> {
-        self.drain.poll()
+    pub(crate) fn poll(&mut self) -> Result<Vec<Hit>, DrainError> {
+        let mut hits = Vec::new();
+        for part in self.overlaid.iter_mut().chain(&mut self.by_text) {
+            hits.extend(part.drain.poll()?);
+        }
+        Ok(hits)
     }
 
-    /// What is left, and each process's account.
-    pub(super) fn finish(self) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
-        self.drain.finish()
+    /// What is left, each process's account, and that of processes without one.
+    pub(crate) fn finish(self, processes: &[ProcessInfo], cwd: &Path) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
+        let (mut hits, mut receipts) = (Vec::new(), Vec::new());
+        for (part, is_text) in [(self.overlaid, false), (self.by_text, true)] {
+            let Some(Part { names, drain, .. }) = part else { continue };
+            let covered = drain.pids();
+            let (more, told) = drain.finish()?;
+            hits.extend(more);
+            receipts.extend(told.into_iter().map(|receipt| with_archive(receipt, processes, cwd)));
+            let missing = uncovered(processes, &covered, &names).into_iter();
+            receipts.extend(missing.map(|receipt| if is_text { never_passed(receipt) } else { receipt }));
+        }
+        Ok((hits, receipts))
+    }
+}
+
+/// A process that passed none of the statements in the text has no account of them.
+fn never_passed(receipt: Receipt) -> Receipt {
+    let detail = receipt.detail.map(|title| format!("{title}: it never passed the statement in the text"));
+    Receipt { state: ReceiptState::NotReached, detail, ..receipt }
+}
+
+/// A process that never imported the file, because its modules come from an archive, is one that the overlay does not cover.
+fn with_archive(receipt: Receipt, processes: &[ProcessInfo], cwd: &Path) -> Receipt {
+    if receipt.state != ReceiptState::NotImported {
+        return receipt;
+    }
+    let process = processes.iter().find(|process| process.pid == receipt.pid);
+    match process.and_then(|process| Some((process.title(), reason_of(&process.cmdline, Some(cwd))?))) {
+        Some((title, reason @ Reason::Archive(_))) => {
+            Receipt { state: ReceiptState::Uncovered, detail: Some(format!("{title}: {reason}")), ..receipt }
+        }
+        _ => receipt,
     }
 }
 
 /// Receipts for Python processes of the tree that never loaded the overlay. Only processes that a sample saw are known: a very short one may be missing.
-pub(crate) fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[String]) -> Vec<Receipt> {
+fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[String]) -> Vec<Receipt> {
     let python = |process: &&ProcessInfo| process.exe.as_deref().is_some_and(machine::is_python);
     let missing = processes.iter().filter(python).filter(|process| !covered.contains(&process.pid));
     let receipt = |process: &ProcessInfo, probe: &String| Receipt {
@@ -196,7 +224,10 @@ pub(crate) fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[St
         state: ReceiptState::Uncovered,
         hits: None,
         dropped: None,
-        detail: Some(process.title()),
+        detail: Some(match reason_of(&process.cmdline, None) {
+            Some(reason) => format!("{}: {reason}", process.title()),
+            None => process.title(),
+        }),
         python: None,
         passes: None,
         throttled: None,

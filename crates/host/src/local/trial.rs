@@ -2,14 +2,16 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bystander_lab::cause::{self, CauseReader};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::{EventBody, TrialEnd};
 use bystander_model::evidence::Stream;
+use bystander_model::probe::Delivery;
 use bystander_model::provenance::Provenance;
+use bystander_supervise::Availability;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::memory_limit::MemoryCounters;
 use bystander_supervise::output::OutputPaths;
@@ -19,6 +21,7 @@ use bystander_supervise::trial::{StartError, Trial, TrialSpec};
 use bystander_supervise::{listener, port};
 use indexmap::IndexMap;
 
+use super::deliver::{Cast, Private};
 use super::instruments::{Edits, Probes};
 use super::seen::Seen;
 use super::turns::{Turn, Wanted, folders_of};
@@ -44,8 +47,16 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     }
     // A run that was killed in its turn may have left an edit on a file that this one loads.
     place.recover()?;
-    let mut edits = Edits::apply(&place.journal, plan, &order.slot.cell, &place.marker(order), emit)?;
-    let watched = if edits.refusals.is_empty() { launch(place, plan, order, &edits, emit).map(Some) } else { Ok(None) };
+    let cell = &order.slot.cell;
+    let cast = match cast(place, plan, order) {
+        Ok(cast) => cast,
+        Err(refusal) => return Ok(conclude(plan, Seen::of_refused(plan, order, vec![refusal]), &Edits::default())),
+    };
+    for text in &cast.notes {
+        emit(EventBody::Note { text: text.clone() })?;
+    }
+    let mut edits = Edits::apply(&place.journal, &cast.on_disk, &cell.instrument, &place.marker(order), emit)?;
+    let watched = if edits.refusals.is_empty() { launch(place, plan, order, &cast, &edits, emit).map(Some) } else { Ok(None) };
     let changed = edits.changed_meanwhile();
     // Undone before anything else is looked at: also when the trial or the record failed.
     let undone = edits.undo(&place.journal, emit);
@@ -56,23 +67,38 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     Ok(conclude(plan, seen, &edits))
 }
 
+/// Who goes in by which way.
+fn cast(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Result<Cast, cause::Refusal> {
+    let folder = place.state.trial_dir(&order.run, order.trial);
+    let fill = Fill::new(plan, None, &folder);
+    let cell = &order.slot.cell;
+    let words = environment::command(plan, cell, &fill.pairs());
+    let asks = plan.probes_of(cell).next().is_some() || plan.edits_of(cell).any(|edit| edit.delivery == Delivery::Mount);
+    let available = if asks { place.mounts() } else { &Availability::Root { layers: None } };
+    Cast::of_cell(plan, cell, &place.probes, &words, &folder, available)
+}
+
 /// The folders that the program of a trial loads from.
 fn loaded_folders(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<PathBuf> {
     let fill = Fill::new(plan, None, &place.state.trial_dir(&order.run, order.trial));
-    let command = command(place, plan, order, &fill.pairs(), None);
+    let command = command(place, plan, order, &fill.pairs(), None, None);
     let program = program(&command);
     let python = program.as_ref().and_then(|program| place.python_of(program, &command)).map(|python| python.executable);
     folders_of(&command.cwd, program.iter().chain(&python).map(PathBuf::as_path))
 }
 
 /// Everything between the edits and their undo.
-fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, emit: &mut Emit<'_>) -> Result<Seen, Failed> {
+fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edits: &Edits, emit: &mut Emit<'_>) -> Result<Seen, Failed> {
     let folder = place.state.create_trial_dir(&order.run, order.trial)?;
     let rings = place.rings(order);
-    let probes = Probes::lay(&place.probes, plan, &order.slot.cell, &folder, &rings)?;
+    let probes = Probes::lay(cast, &folder, &rings)?;
+    let private = match private(place, plan, order, cast, probes.as_ref(), &folder) {
+        Ok(private) => private,
+        Err(refusal) => return Ok(Seen::of_refused(plan, order, vec![refusal])),
+    };
     let port = if uses_port(plan) { Some(port::pick_free_port()?) } else { None };
     let fill = Fill::new(plan, port, &folder);
-    let command = command(place, plan, order, &fill.pairs(), probes.as_ref());
+    let command = command(place, plan, order, &fill.pairs(), probes.as_ref(), private.as_ref());
     let hidden = hidden(plan, &command, &fill.pairs());
     let provenance = provenance(place, plan, &command, edits, &fill);
     let memory = MemoryCounters::now();
@@ -84,17 +110,21 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
         hidden: secrets::bytes(&hidden),
         ready: ready(plan, &fill.pairs()),
         canceller: place.canceller.clone(),
-        namespace: None,
+        namespace: private.as_ref().map(|private| private.namespace().clone()),
     };
     let readers = (place.readers)();
     let mut seen = match Trial::start(spec) {
         Ok(trial) => {
             emit(EventBody::Launched { provenance: Box::new(provenance), pid: trial.pid() })?;
-            let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, hidden);
+            let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, private.as_ref(), hidden);
             watch.follow(trial, &fill.pairs(), emit)?
         }
         Err(error) => not_started(plan, order, &error, readers)?,
     };
+    if let Some(private) = &private {
+        private.forget_bytecode();
+        seen.facts.edits.extend_from_slice(private.applied());
+    }
     for (stream, path, summary) in seen.outputs(&output) {
         outputs::keep(&place.state, stream, &path, summary, emit)?;
     }
@@ -107,6 +137,30 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, edits: &Edits, em
         seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
     }
     Ok(seen)
+}
+
+/// The private mounts of a trial, where an instrument needs them.
+fn private(
+    place: &LocalPlace,
+    plan: &Plan,
+    order: &TrialOrder,
+    cast: &Cast,
+    probes: Option<&Probes>,
+    folder: &Path,
+) -> Result<Option<Private>, cause::Refusal> {
+    if !cast.is_mounted() {
+        return Ok(None);
+    }
+    let refusal = |error: &dyn Error| cause::Refusal {
+        instrument: order.slot.cell.instrument.clone(),
+        reason: format!("failed to {}", with_causes(error)),
+    };
+    let fill = Fill::new(plan, None, folder);
+    let command = command(place, plan, order, &fill.pairs(), None, None);
+    let python = program(&command).and_then(|program| place.python_of(&program, &command)).map(|python| python.executable);
+    let overlay = probes.and_then(Probes::overlay).filter(|_| cast.pth);
+    let pth = overlay.zip(python.as_deref());
+    Private::lay(&folder.join("mount"), &cast.mounted, pth).map(Some).map_err(|error| refusal(&error))
 }
 
 /// Who holds a port after the trial is gone: not one of its own.
@@ -126,7 +180,7 @@ fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec
 }
 
 /// An error with what it was caused by, outermost first.
-fn with_causes(error: &StartError) -> String {
+fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -167,14 +221,22 @@ fn uses_port(plan: &Plan) -> bool {
     texts.chain(levels.flat_map(|level| level.args.iter().chain(level.env.values()))).any(|text| text.mentions("port"))
 }
 
-fn command(place: &LocalPlace, plan: &Plan, order: &TrialOrder, fill: &[(&str, &str)], probes: Option<&Probes>) -> Command {
+fn command(
+    place: &LocalPlace,
+    plan: &Plan,
+    order: &TrialOrder,
+    fill: &[(&str, &str)],
+    probes: Option<&Probes>,
+    private: Option<&Private>,
+) -> Command {
     let cell = &order.slot.cell;
     let marker = place.marker(order);
     let mut env = environment::of_trial(plan, cell, fill, &marker);
-    if let Some(probes) = probes {
+    if let Some(overlay) = probes.and_then(Probes::overlay) {
         let python_path = env.get(std::ffi::OsStr::new("PYTHONPATH")).cloned();
-        env.extend(probes.overlay().env(python_path.as_deref()));
+        env.extend(overlay.env(python_path.as_deref()));
     }
+    env.extend(private.and_then(Private::env).map(|(name, folder)| (name.into(), folder.into())));
     Command {
         argv: environment::command(plan, cell, fill).into_iter().map(OsString::from).collect(),
         env,
@@ -242,7 +304,7 @@ fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits,
 /// From what was seen to the end of the trial.
 fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
     let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, started, .. } = seen;
-    facts.edits.clone_from(&edits.applied);
+    facts.edits.extend_from_slice(&edits.applied);
     let ready_s = facts.ready.as_ref().zip(started).map(|(ready, started)| ready.at.seconds_since(started));
     let readers: Vec<&dyn CauseReader> = readers.iter().map(|reader| &**reader).collect();
     let verdict = cause::classify(&facts, &readers);

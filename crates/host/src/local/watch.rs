@@ -19,7 +19,8 @@ use bystander_supervise::ready::Readiness;
 use bystander_supervise::trial::Trial;
 use bystander_supervise::trial::event::{Finished, TrialEvent};
 
-use super::instruments::{Probes, uncovered};
+use super::deliver::Private;
+use super::instruments::Probes;
 use super::seen::Seen;
 use super::workload::{Done, Running};
 use super::{foreign, told};
@@ -44,6 +45,7 @@ pub(super) struct Watch<'a> {
     readers: Vec<Box<dyn CauseReader>>,
     metrics: metrics::Reader,
     probes: Option<Probes>,
+    private: Option<&'a Private>,
     hidden: Vec<String>,
     workload: Option<Running>,
     done: Option<Done>,
@@ -62,6 +64,7 @@ impl<'a> Watch<'a> {
         canceller: &'a Canceller,
         readers: Vec<Box<dyn CauseReader>>,
         probes: Option<Probes>,
+        private: Option<&'a Private>,
         hidden: Vec<String>,
     ) -> Self {
         let mut facts = TrialFacts::new(order.trial, Scanner::new().finish(), cause::Place::here(command.cwd.clone()));
@@ -78,6 +81,7 @@ impl<'a> Watch<'a> {
             readers,
             metrics: metrics::Reader::new(plan, order.trial),
             probes,
+            private,
             hidden,
             workload: None,
             done: None,
@@ -105,6 +109,7 @@ impl<'a> Watch<'a> {
         let ended = trial.now_ns();
         let started = trial.started_ns();
         let counted = self.collect_probes(&finished, emit);
+        self.lost_mount(None);
         trial.close();
         counted?;
         if let Some(error) = self.broken {
@@ -137,6 +142,9 @@ impl<'a> Watch<'a> {
             }
         }
         self.read_hits(emit)?;
+        if self.lost_mount(Some(trial.pid())) {
+            return Ok(Some(StopWhy::Done));
+        }
         if self.canceller.is_cancelled() {
             return Ok(Some(StopWhy::Interrupted));
         }
@@ -159,6 +167,16 @@ impl<'a> Watch<'a> {
             return Ok(Some(StopWhy::Done));
         }
         Ok((Instant::now() >= deadline).then_some(StopWhy::TimeLimit { limit_s: self.plan.program.timeout.as_secs_f64() }))
+    }
+
+    /// Whether a private mount is gone, which voids the trial whatever comes.
+    fn lost_mount(&mut self, pid: Option<u32>) -> bool {
+        let lost = self.private.and_then(|private| private.detached(pid.filter(|_| !self.exited)));
+        let is_lost = lost.is_some();
+        if self.facts.contamination.is_empty() {
+            self.facts.contamination.extend(lost);
+        }
+        is_lost
     }
 
     fn ready(
@@ -250,11 +268,9 @@ impl<'a> Watch<'a> {
     /// The last hits and the receipts, after the last process is gone.
     fn collect_probes(&mut self, finished: &Finished, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         let Some(probes) = self.probes.take() else { return Ok(()) };
-        let covered = probes.pids();
-        let names = probes.names();
-        let (hits, mut receipts) = probes.finish()?;
-        let uncovered = uncovered(&finished.processes, &covered, &names).into_iter();
-        receipts.extend(uncovered.map(|receipt| Receipt { detail: receipt.detail.map(|detail| self.blotted(&detail)), ..receipt }));
+        let (hits, receipts) = probes.finish(&finished.processes, &self.plan.program.cwd)?;
+        let receipts: Vec<Receipt> =
+            receipts.into_iter().map(|receipt| Receipt { detail: receipt.detail.map(|detail| self.blotted(&detail)), ..receipt }).collect();
         for mut hit in hits {
             secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));

@@ -2,6 +2,7 @@
 //!
 //! The writer commits a slot last, so a slot is read whole or not at all, also after its process was killed.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -22,12 +23,15 @@ pub(super) struct Slots {
     bytes: u64,
     commits: u64,
     data: u64,
+    /// Hits that were taken out and not handed on.
+    taken: VecDeque<RawHit>,
 }
 
 impl Slots {
     /// Reads the shape from the words of the head, which is `head` bytes long; `None` where it cannot be one.
     pub(super) fn of(words: &[u8], head: u64) -> Option<Self> {
-        let slots = Self { count: word(words, 2), bytes: word(words, 3), commits: word(words, 7), data: word(words, 8) };
+        let slots =
+            Self { count: word(words, 2), bytes: word(words, 3), commits: word(words, 7), data: word(words, 8), taken: VecDeque::new() };
         let sound = (1..=MOST_SLOTS).contains(&slots.count)
             && (SLOT_HEAD as u64..=MOST_SLOT_BYTES).contains(&slots.bytes)
             && slots.commits == head
@@ -36,8 +40,8 @@ impl Slots {
         sound.then_some(slots)
     }
 
-    /// Takes the committed slots.
-    pub(super) fn take(&self, file: &File) -> io::Result<Vec<RawHit>> {
+    /// Takes the committed slots out.
+    pub(super) fn read(&mut self, file: &File) -> io::Result<()> {
         let mut commits = vec![0; usize::try_from(self.count).map_err(io::Error::other)?];
         file.read_exact_at(&mut commits, self.commits)?;
         let mut slot = vec![0; usize::try_from(self.bytes).map_err(io::Error::other)?];
@@ -48,7 +52,13 @@ impl Slots {
             file.write_all_at(&[0], self.commits + index)?;
         }
         hits.sort_by_key(|hit| hit.sequence);
-        Ok(hits)
+        self.taken.extend(hits);
+        Ok(())
+    }
+
+    /// Hands on up to some of the hits that were taken out.
+    pub(super) fn decode(&mut self, most: usize) -> Vec<RawHit> {
+        self.taken.drain(..most.min(self.taken.len())).collect()
     }
 }
 

@@ -1,8 +1,10 @@
 //! The layout of the native recorder: records one behind the other, in a ring of bytes.
 //!
-//! A poll costs one or two `pread` and one `pwrite`, whatever the number of hits. Every record begins with the complement of its
+//! A look costs one or two `pread` and one `pwrite`, whatever the number of hits, and frees the room before anything is decoded, which
+//! takes far longer. Every record begins with the complement of its
 //! place in the stream, written last: so a record is read whole or not at all, and one of an earlier pass over the ring is none.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -25,12 +27,20 @@ pub(super) struct Stream {
     tail: u64,
     /// True where there was no record at the tail when it was looked at last.
     stuck: bool,
+    taken: VecDeque<Taken>,
+}
+
+/// Whole records that were taken out, and how many bytes of them were decoded.
+#[derive(Debug)]
+struct Taken {
+    bytes: Vec<u8>,
+    decoded: usize,
 }
 
 impl Stream {
     /// Reads the shape from the words of the head; `None` where it cannot be one, or the file is shorter than it says.
     pub(super) fn of(words: &[u8], head: u64, file: u64) -> Option<Self> {
-        let stream = Self { bytes: word(words, 2), data: word(words, 8), tail: word(words, 9), stuck: false };
+        let stream = Self { bytes: word(words, 2), data: word(words, 8), tail: word(words, 9), stuck: false, taken: VecDeque::new() };
         let sound = stream.bytes.is_power_of_two()
             && (LEAST_BYTES..=MOST_BYTES).contains(&stream.bytes)
             && stream.data >= head
@@ -38,28 +48,48 @@ impl Stream {
         sound.then_some(stream)
     }
 
-    /// Takes the records that were published by the time the head was read.
-    pub(super) fn take(&mut self, file: &File, head: &[u8]) -> io::Result<Vec<RawHit>> {
+    /// Takes out the records that were published by the time the head was read.
+    pub(super) fn read(&mut self, file: &File, head: &[u8]) -> io::Result<()> {
         let published = word(head, HEAD_WORD);
         let waiting = published.wrapping_sub(self.tail);
         if waiting == 0 {
-            return Ok(Vec::new());
+            return Ok(());
         }
         if waiting > self.bytes {
             // No writer gets there: the bytes say nothing.
-            self.free(file, published)?;
-            return Ok(Vec::new());
+            return self.free(file, published);
         }
-        let bytes = self.read(file, waiting)?;
-        let (hits, taken) = records(&bytes, self.tail);
+        let mut bytes = self.copied(file, waiting)?;
+        let whole = whole_records(&bytes, self.tail);
         // What is no record may be one a moment later; once is enough to wait for it.
-        let lost = taken < waiting && taken == 0 && self.stuck;
-        self.stuck = taken < waiting && !lost;
-        self.free(file, if lost { published } else { self.tail.wrapping_add(taken) })?;
-        Ok(hits)
+        let lost = whole == 0 && self.stuck;
+        self.stuck = (whole as u64) < waiting && !lost;
+        bytes.truncate(whole);
+        let tail = if lost { published } else { self.tail.wrapping_add(whole as u64) };
+        if whole > 0 {
+            self.taken.push_back(Taken { bytes, decoded: 0 });
+        }
+        self.free(file, tail)
     }
 
-    fn read(&self, file: &File, waiting: u64) -> io::Result<Vec<u8>> {
+    /// Decodes up to some of the records that were taken out; one whose payload says nothing is passed over.
+    pub(super) fn decode(&mut self, most: usize) -> Vec<RawHit> {
+        let mut hits = Vec::new();
+        while hits.len() < most
+            && let Some(taken) = self.taken.front_mut()
+        {
+            match record(&taken.bytes[taken.decoded..]) {
+                Some(record) => {
+                    taken.decoded += record.whole;
+                    hits.extend(record.hit());
+                }
+                None => drop(self.taken.pop_front()),
+            }
+        }
+        hits
+    }
+
+    fn copied(&self, file: &File, waiting: u64) -> io::Result<Vec<u8>> {
         let start = self.tail & (self.bytes - 1);
         let first = waiting.min(self.bytes - start);
         let mut bytes = vec![0; usize::try_from(waiting).map_err(io::Error::other)?];
@@ -82,35 +112,50 @@ impl Stream {
     }
 }
 
-/// Decodes records up to the first bytes that are none; gives how many bytes they took.
-fn records(bytes: &[u8], tail: u64) -> (Vec<RawHit>, u64) {
-    let mut hits = Vec::new();
-    let mut taken = 0;
-    while let Some((hit, length)) = record(&bytes[taken..], tail.wrapping_add(taken as u64)) {
-        hits.extend(hit);
-        taken += length;
+/// How many bytes of whole records there are before the first that are none.
+fn whole_records(bytes: &[u8], tail: u64) -> usize {
+    let mut whole = 0;
+    while let Some(record) = record(&bytes[whole..]).filter(|record| record.mark == !tail.wrapping_add(whole as u64)) {
+        whole += record.whole;
     }
-    (hits, taken as u64)
+    whole
 }
 
-/// Decodes one record; a payload that is none leaves a record without a hit.
-fn record(bytes: &[u8], place: u64) -> Option<(Option<RawHit>, usize)> {
+/// A record whose parts are there.
+struct Record<'a> {
+    mark: u64,
+    time_ns: u64,
+    sequence: u64,
+    thread: u64,
+    probe: usize,
+    count: usize,
+    payload: &'a [u8],
+    /// The bytes up to the next record.
+    whole: usize,
+}
+
+impl Record<'_> {
+    fn hit(&self) -> Option<RawHit> {
+        let values = Values::new(self.payload).take(self.count)?;
+        Some(RawHit { sequence: self.sequence, time_ns: self.time_ns, thread: self.thread, probe: self.probe, values })
+    }
+}
+
+fn record(bytes: &[u8]) -> Option<Record<'_>> {
     let (words, _) = bytes.as_chunks::<8>();
     let [mark, time_ns, sequence, thread, tag] = words.first_chunk::<5>()?.map(u64::from_ne_bytes);
     let length = usize::try_from(tag >> 32).ok()?;
     let (probe, count) = (usize::try_from(tag >> 16 & 0xffff).ok()?, usize::try_from(tag & 0xffff).ok()?);
     let payload = bytes.get(RECORD_HEAD..RECORD_HEAD.checked_add(length)?)?;
     let whole = RECORD_HEAD.checked_add(length)?.checked_next_multiple_of(8)?;
-    if mark != !place || whole > bytes.len() {
-        return None;
-    }
-    let hit = Values::new(payload).take(count).map(|values| RawHit { sequence, time_ns, thread, probe, values });
-    Some((hit, whole))
+    (whole <= bytes.len()).then_some(Record { mark, time_ns, sequence, thread, probe, count, payload, whole })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RECORD_HEAD, records};
+    use std::fs::File;
+
+    use super::{RECORD_HEAD, Stream, whole_records};
 
     fn record(place: u64, payload: &[u8], values: u64) -> Vec<u8> {
         let tag = (payload.len() as u64) << 32 | 3 << 16 | values;
@@ -120,29 +165,57 @@ mod tests {
         bytes
     }
 
+    /// A stream file without a head, and words that say how far it was published.
+    fn stream(data: &[u8]) -> (File, Stream) {
+        let mut file = tempfile::tempfile().expect("makes a file");
+        std::io::Write::write_all(&mut file, data).expect("writes");
+        file.set_len(4096).expect("grows");
+        (file, Stream { bytes: 4096, data: 0, tail: 0, stuck: false, taken: Default::default() })
+    }
+
+    fn published(bytes: u64) -> Vec<u8> {
+        (0..8).flat_map(|index| if index == 7 { bytes } else { 0_u64 }.to_ne_bytes()).collect()
+    }
+
     #[test]
     fn whole_records_are_taken_and_a_torn_one_waits() {
         let mut bytes = record(4096, &[0], 1);
-        let first = bytes.len() as u64;
-        bytes.extend(record(4096 + first, &[2, 1], 2));
-        let (hits, taken) = records(&bytes, 4096);
-        assert_eq!((hits.len(), taken), (2, bytes.len() as u64));
-        assert_eq!((hits[0].sequence, hits[0].time_ns, hits[0].thread, hits[0].probe), (5, 7, 9, 3));
+        let first = bytes.len();
+        bytes.extend(record(4096 + first as u64, &[2, 1], 2));
+        assert_eq!(whole_records(&bytes, 4096), bytes.len());
         for end in 0..bytes.len() {
-            let (hits, taken) = records(&bytes[..end], 4096);
-            assert_eq!((hits.len() as u64, taken), if end as u64 >= first { (1, first) } else { (0, 0) }, "cut at {end}");
+            assert_eq!(whole_records(&bytes[..end], 4096), if end >= first { first } else { 0 }, "cut at {end}");
         }
     }
 
     #[test]
-    fn a_record_of_an_earlier_pass_is_none_and_a_bad_payload_is_passed_over() {
-        assert_eq!(records(&record(0, &[0], 1), 4096).1, 0);
-        let mut bytes = record(0, &[99], 1);
-        bytes.extend(record(bytes.len() as u64, &[0], 1));
-        let (hits, taken) = records(&bytes, 0);
-        assert_eq!((hits.len(), taken), (1, bytes.len() as u64));
+    fn a_record_of_an_earlier_pass_is_none_and_one_longer_than_what_is_there_too() {
+        assert_eq!(whole_records(&record(0, &[0], 1), 4096), 0);
         let mut endless = record(0, &[0], 1);
         endless[36..RECORD_HEAD].fill(0xff);
-        assert_eq!(records(&endless, 0).1, 0);
+        assert_eq!(whole_records(&endless, 0), 0);
+    }
+
+    #[test]
+    fn hits_come_in_portions_and_a_bad_payload_is_passed_over() {
+        let mut bytes = record(0, &[99], 1);
+        bytes.extend(record(bytes.len() as u64, &[2], 1));
+        bytes.extend(record(bytes.len() as u64, &[1], 1));
+        let (file, mut stream) = stream(&bytes);
+        stream.read(&file, &published(bytes.len() as u64)).expect("reads");
+        let hits = stream.decode(1);
+        assert_eq!((hits.len(), hits[0].sequence, hits[0].time_ns, hits[0].thread, hits[0].probe), (1, 5, 7, 9, 3));
+        assert_eq!((stream.decode(5).len(), stream.decode(5).len()), (1, 0));
+    }
+
+    #[test]
+    fn bytes_that_stay_none_are_given_up_the_second_time() {
+        let (file, mut stream) = stream(&[]);
+        stream.read(&file, &published(64)).expect("reads");
+        assert_eq!(stream.tail, 0);
+        stream.read(&file, &published(64)).expect("reads");
+        assert_eq!(stream.tail, 64);
+        stream.read(&file, &published(1 << 40)).expect("reads");
+        assert_eq!(stream.tail, 1 << 40);
     }
 }

@@ -178,6 +178,9 @@ impl BindCalls {
     fn mount(&self, index: usize) -> Result<(), Report> {
         let target = self.target.as_c_str();
         mount_bind(self.source.as_c_str(), target).map_err(|error| Report::new(Step::Bind, index, error))?;
+        if self.writable {
+            return Ok(());
+        }
         let read_only = |error| Report::new(Step::ReadOnly, index, error);
         let told = statvfs(target).map_err(read_only)?.f_flag.bits();
         let mut flags = MountFlags::from_bits_retain(u32::try_from(told & 0xffff).unwrap_or(0)) & KEPT;

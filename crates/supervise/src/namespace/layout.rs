@@ -40,6 +40,7 @@ pub(super) struct LayerCalls {
 pub(super) struct BindCalls {
     pub(super) source: CString,
     pub(super) target: CString,
+    pub(super) writable: bool,
 }
 
 impl Layout {
@@ -58,7 +59,10 @@ impl Layout {
             let scratch = scratch.map(PathBuf::as_path).unwrap_or(Path::new("/"));
             LayerCalls::new(&layer.layer, &layer.target, scratch, index)
         });
-        let binds = namespace.binds.iter().map(|bind| Ok(BindCalls { source: text(&bind.source)?, target: text(&bind.target)? }));
+        let binds = namespace
+            .binds
+            .iter()
+            .map(|bind| Ok(BindCalls { source: text(&bind.source)?, target: text(&bind.target)?, writable: bind.writable }));
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         let paths = [namespace.scratch.clone().unwrap_or_default(), cwd.to_owned()];
         let targets = namespace.layers.iter().map(|layer| &layer.target).chain(namespace.binds.iter().map(|bind| &bind.target));
@@ -141,7 +145,7 @@ mod tests {
     fn every_step_knows_its_path() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let namespace = Namespace {
-            binds: vec![Bind { source: "/s".into(), target: "/t".into() }],
+            binds: vec![Bind { source: "/s".into(), target: "/t".into(), writable: false }],
             layers: vec![OverlayDir { layer: "/l".into(), target: folder.path().into() }],
             scratch: Some("/scratch".into()),
         };

@@ -130,7 +130,7 @@ impl Trial {
         let control = keeper.listener().map_err(failed)?;
         let pump = Pump { control, captures, flags: Arc::clone(&flags), notes: sender.clone(), clock };
         let mut threads = vec![spawn_thread("output", move || pump.run()).map_err(failed)?];
-        keeper.order_start(&start_order(&command, &file, &cwd, namespace.as_ref()), stdin).map_err(failed)?;
+        keeper.order_start(&start_order(&command, &file, &cwd, namespace.as_ref()), stdin.as_ref()).map_err(failed)?;
         let mut early = VecDeque::new();
         let started = match wait_started(&notes, &mut early) {
             Ok(started) => started,

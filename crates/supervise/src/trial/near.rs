@@ -62,8 +62,8 @@ impl KeeperProcess {
     }
 
     /// Gives the order to start, together with the standard input of the program; it has none where `None`.
-    pub(super) fn order_start(&self, order: &Order, stdin: Option<OwnedFd>) -> io::Result<()> {
-        post_with(&self.control, order, stdin.as_ref().map(AsFd::as_fd))
+    pub(super) fn order_start(&self, order: &Order, stdin: Option<&OwnedFd>) -> io::Result<()> {
+        post_with(&self.control, order, stdin.map(AsFd::as_fd))
     }
 
     /// Reaps a keeper that has ended on its own.

@@ -85,7 +85,7 @@ impl Files {
     }
 
     fn bind(&self) -> Namespace {
-        let bind = Bind { source: self.world.path("patched"), target: self.world.path("target") };
+        let bind = Bind { source: self.world.path("patched"), target: self.world.path("target"), writable: false };
         Namespace { binds: vec![bind], ..Namespace::default() }
     }
 
@@ -176,7 +176,7 @@ fn the_flags_of_the_mount_that_a_file_comes_from_are_kept() {
     for way in ways() {
         let files = Files::new(way);
         // Most systems mount it with nosuid, nodev and noexec, which a user namespace may not take away.
-        let bind = Bind { source: "/proc/version".into(), target: files.world.path("target") };
+        let bind = Bind { source: "/proc/version".into(), target: files.world.path("target"), writable: false };
         let script = "cat target; grep -F \"$PWD/target\" /proc/self/mountinfo | cut -d' ' -f6";
         let lines = files.sh(script, Namespace { binds: vec![bind], ..Namespace::default() });
         assert!(lines[0].starts_with("Linux version"), "{way:?}: {lines:?}");
@@ -189,7 +189,7 @@ fn the_flags_of_the_mount_that_a_file_comes_from_are_kept() {
 fn the_step_that_refuses_is_named_and_nothing_runs() {
     for way in ways() {
         let files = Files::new(way);
-        let missing = Bind { source: files.world.path("missing"), target: files.world.path("target") };
+        let missing = Bind { source: files.world.path("missing"), target: files.world.path("target"), writable: false };
         let error = files.refused(Namespace { binds: vec![missing], ..Namespace::default() });
         assert_eq!((error.step, error.source.raw_os_error()), (Step::Bind, Some(libc::ENOENT)), "{way:?}");
         assert_eq!(error.path, Some(files.world.path("target")));

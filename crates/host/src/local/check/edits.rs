@@ -6,14 +6,16 @@ use bystander_edit::{Action, EditSpec, PrepareError, PreparedEdit, prepare_stack
 use bystander_lab::place::Refusal;
 use bystander_lab::plan::{Edit, EditAction, Plan};
 use bystander_model::diagnostic::{Diagnostic, Severity};
+use bystander_model::probe::Delivery;
 use bystander_probe::{InsertedProblem, UnboundName, check_inserted};
 
 use super::{Findings, place};
+use crate::local::deliver::prepare;
 
 /// Checks every edit alone, and those that go in together as they will lie on top of each other.
 pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings) {
     for edit in &plan.edits {
-        match prepare_stack(&[spec(edit)]) {
+        match prepared(&[edit]) {
             Ok(prepared) => found(plan, edit, &prepared, python, findings),
             Err(error) => refuse(findings, &edit.name, error.to_string(), vec![not_found(plan, edit, &error)]),
         }
@@ -21,13 +23,22 @@ pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings)
     for (level, names) in plan.instruments.iter().filter(|(_, names)| names.len() > 1) {
         let together: Vec<&Edit> =
             plan.edits.iter().filter(|edit| names.contains(&edit.name) && !findings.checkup.refused.contains_key(&edit.name)).collect();
-        if let Err(error) = prepare_stack(&together.iter().map(|edit| spec(edit)).collect::<Vec<_>>()) {
+        if let Err(error) = prepared(&together) {
             let message = format!("the edits of {level} cannot go in together: {error}");
             findings.checkup.problems.push(
                 Diagnostic::error("edit.together", message).help("each text must still be there exactly once after the edits before it"),
             );
         }
     }
+}
+
+/// Builds edits as they will be put in: those that are mounted need not be writable.
+fn prepared(edits: &[&Edit]) -> Result<Vec<PreparedEdit>, PrepareError> {
+    let (mounted, on_disk): (Vec<&Edit>, Vec<&Edit>) = edits.iter().partition(|edit| edit.delivery == Delivery::Mount);
+    let specs = |edits: &[&Edit]| edits.iter().map(|edit| spec(edit)).collect::<Vec<_>>();
+    let mut made = prepare_stack(&specs(&on_disk))?;
+    made.extend(prepare(&specs(&mounted))?);
+    Ok(made)
 }
 
 /// An edit as the journal wants it.
@@ -52,9 +63,10 @@ fn found(plan: &Plan, edit: &Edit, prepared: &[PreparedEdit], python: Option<&Pa
     }
     let lines = &prepared.added_lines;
     let file = edit.file.strip_prefix(plan.folder()).unwrap_or(&edit.file).display();
+    let how = if edit.delivery == Delivery::Mount { "in private mounts of its trials" } else { "on disk while a trial needs it" };
     let placed = match lines.end.saturating_sub(lines.start) {
-        0 | 1 => format!("{file}: adds line {}, on disk while a trial needs it", lines.start),
-        _ => format!("{file}: adds lines {} to {}, on disk while a trial needs it", lines.start, lines.end - 1),
+        0 | 1 => format!("{file}: adds line {}, {how}", lines.start),
+        _ => format!("{file}: adds lines {} to {}, {how}", lines.start, lines.end - 1),
     };
     findings.checkup.placed.insert(edit.name.clone(), placed);
     if let Some(python) = python.filter(|_| edit.file.extension().is_some_and(|extension| extension == "py")) {
