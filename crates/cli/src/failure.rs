@@ -45,7 +45,7 @@ pub(crate) struct Failure {
     /// Problems with places in files.
     pub(crate) problems: Vec<Diagnostic>,
     /// Texts that problems are in and that lie in no file, such as what was typed.
-    pub(crate) sources: BTreeMap<PathBuf, String>,
+    pub(crate) sources: Box<BTreeMap<PathBuf, String>>,
 }
 
 impl Failure {
@@ -56,7 +56,7 @@ impl Failure {
             causes: Vec::new(),
             hints: Vec::new(),
             problems: Vec::new(),
-            sources: BTreeMap::new(),
+            sources: Box::default(),
         }
     }
 

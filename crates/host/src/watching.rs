@@ -183,7 +183,7 @@ impl Watching<'_, '_> {
                 self.tell(Happened::Hits(hits));
             }
             while let Some(event) = self.trial.next(Duration::ZERO) {
-                self.take(event);
+                self.take(&event);
             }
             if looked.elapsed() > MOUNTS {
                 looked = Instant::now();
@@ -227,9 +227,9 @@ impl Watching<'_, '_> {
         }
     }
 
-    fn take(&mut self, event: TrialEvent) {
+    fn take(&mut self, event: &TrialEvent) {
         match event {
-            TrialEvent::Exited(exit) => self.exit = Some(exit),
+            TrialEvent::Exited(exit) => self.exit = Some(*exit),
             TrialEvent::Cancelled => {
                 self.interrupted = true;
                 // The second time nobody wants to wait.

@@ -69,7 +69,7 @@ pub enum CheckError {
     Python(#[from] InterpreterError),
     /// A set of probes gives none.
     #[error(transparent)]
-    Pack(#[from] PackError),
+    Pack(#[from] Box<PackError>),
     /// A probe cannot get in as it should.
     #[error("put probe `{probe}` in")]
     Way {
@@ -131,7 +131,7 @@ pub fn check(mut request: Request) -> Result<Checked, CheckError> {
         Some(python) => Interpreter::new(find(python)?, &request.cwd, variables(&request.env)),
         None => interpreter(&words, &request.cwd, variables(&request.env))?,
     };
-    let bound = bind_all(&interpreter, &request.packs)?;
+    let bound = bind_all(&interpreter, &request.packs).map_err(Box::new)?;
     let notes = bound.iter().flat_map(Bound::notes).collect();
     request.probes.extend(bound.iter().flat_map(Bound::specs));
     for probe in &mut request.probes {
