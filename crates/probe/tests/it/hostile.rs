@@ -40,7 +40,8 @@ fn no_recorder_enters_code_of_the_program() {
         let raised = ProbeSpec { name: "raised".into(), ..probe("hostile:fail@raise", None, &["raise", "raise.args", "raise.x", "v"]) };
         let found = run(&world, &[returned, raised]);
         assert!(found.receipts.iter().all(|receipt| receipt.state == ReceiptState::Armed), "3.{} {:?}", python.minor, found.receipts);
-        let shown: Vec<_> = found.hits.iter().filter(|hit| hit.probe == "raised").map(|hit| serde_json::to_string(&hit.values["raise"])).collect();
+        let shown: Vec<_> =
+            found.hits.iter().filter(|hit| hit.probe == "raised").map(|hit| serde_json::to_string(&hit.values["raise"])).collect();
         let shown: Vec<String> = shown.into_iter().collect::<Result<_, _>>().expect("prints");
         let expected = [
             r#"{"type":"__main__.Failing","text":"told"}"#,
