@@ -2,8 +2,15 @@
 
 mod check;
 mod delivery;
+mod hostile;
 mod in_process;
 mod inserted;
+mod library;
+mod list;
+mod native;
+mod packs;
 mod rings;
+mod text;
 mod tools;
+mod wheels;
 mod world;
