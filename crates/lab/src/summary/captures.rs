@@ -38,6 +38,19 @@ pub(super) fn silent(ledger: &Ledger) -> Vec<String> {
     ledger.plan.probes.iter().filter_map(|probe| silence(ledger, &probe.spec.name)).map(|said| format!("{said}.")).collect()
 }
 
+/// One sentence for every probe that plain Python recorded: there the interpreter may switch threads where it would not without the probe.
+pub(super) fn switching(ledger: &Ledger) -> Vec<String> {
+    let of_probe = |name: &str| {
+        let receipts = ledger.trials.values().flat_map(|trial| &trial.receipts);
+        let switching = receipts.filter(|receipt| receipt.probe == name && receipt.adds_switch_point).count();
+        let processes = if switching == 1 { "1 process".to_owned() } else { format!("{switching} processes") };
+        (switching > 0).then(|| {
+            format!("{name} was recorded by plain Python in {processes}: it adds a point where threads may switch, so a race may come or go with it.")
+        })
+    };
+    ledger.plan.probes.iter().filter_map(|probe| of_probe(&probe.spec.name)).collect()
+}
+
 /// What became of a probe that fired in no process of any trial it was in; `None` where it fired or was in no trial that ended.
 pub(crate) fn silence(ledger: &Ledger, probe: &str) -> Option<String> {
     let with: Vec<&TrialRecord> = ledger

@@ -63,11 +63,17 @@ fn said(receipt: &Receipt) -> String {
         ReceiptState::Paused => "paused over its budget",
         ReceiptState::Expired => "expired",
     };
-    let hits =
-        receipt.hits.map_or_else(|| "hits not known".to_owned(), |hits| count(usize::try_from(hits).unwrap_or(usize::MAX), "hit", "hits"));
+    let hits = receipt.hits.map_or_else(|| "hits not known".to_owned(), |hits| counted(hits, "hit", "hits"));
+    let passes = receipt.passes.filter(|passes| receipt.hits.is_some_and(|hits| hits < *passes));
+    let passes = passes.map_or_else(String::new, |passes| format!(" of {}", counted(passes, "pass", "passes")));
     let dropped = receipt.dropped.filter(|dropped| *dropped > 0).map_or_else(String::new, |dropped| format!(", {dropped} dropped"));
+    let throttled = receipt.throttled.filter(|n| *n > 0).map_or_else(String::new, |n| format!(", {n} turned away by its rate"));
     let detail = receipt.detail.as_ref().map_or_else(String::new, |detail| format!("; {}", clean(detail)));
     let python = receipt.python.as_ref().map_or_else(String::new, |version| format!("; Python {}", clean(version)));
     let switch = if receipt.adds_switch_point { "; adds a point where threads may switch" } else { "" };
-    format!("{} in pid {}{rank}: {state}, {hits}{dropped}{detail}{python}{switch}", clean(&receipt.probe), receipt.pid)
+    format!("{} in pid {}{rank}: {state}, {hits}{passes}{dropped}{throttled}{detail}{python}{switch}", clean(&receipt.probe), receipt.pid)
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), one, many)
 }
