@@ -16,7 +16,7 @@ use crate::ring::{Counts, RawHit};
 /// How many hits one poll hands out, about; a caller that shows them wants to be called again soon.
 const MOST_A_POLL: usize = 100_000;
 /// How many hits of a process are decoded before the rings are looked at again.
-const PORTION: usize = 1024;
+const PORTION: usize = 256;
 
 /// Why rings cannot be read.
 #[derive(Debug, Error)]
@@ -58,22 +58,36 @@ impl Drain {
     fn take(&mut self, most: usize) -> Result<Vec<Hit>, DrainError> {
         self.discover()?;
         let mut hits = Vec::new();
-        loop {
+        let mut decoded = 0;
+        while decoded < most {
             // Rings are read between portions, so that they do not fill while hits are decoded.
-            for (path, process) in &mut self.processes {
-                process.read().map_err(|source| DrainError { path: path.clone(), source })?;
-            }
-            let before = hits.len();
-            for process in self.processes.values_mut() {
-                let raw = process.decode(PORTION);
-                hits.extend(raw.into_iter().filter_map(|hit| finished(&self.probes, process, hit)));
-            }
-            if hits.len() == before || hits.len() >= most {
+            self.read()?;
+            let portion = self.decode(&mut hits);
+            decoded += portion;
+            if portion == 0 {
                 break;
             }
         }
         hits.sort_by_key(|hit| hit.time_ns);
         Ok(hits)
+    }
+
+    fn read(&mut self) -> Result<(), DrainError> {
+        for (path, process) in &mut self.processes {
+            process.read().map_err(|source| DrainError { path: path.clone(), source })?;
+        }
+        Ok(())
+    }
+
+    /// Decodes a portion of each process's hits; gives how many they were.
+    fn decode(&mut self, hits: &mut Vec<Hit>) -> usize {
+        let mut decoded = 0;
+        for process in self.processes.values_mut() {
+            let raw = process.decode(PORTION);
+            decoded += raw.len();
+            hits.extend(raw.into_iter().filter_map(|hit| finished(&self.probes, process, hit)));
+        }
+        decoded
     }
 
     /// Takes the last hits and accounts for every probe in every process that loaded the overlay.
@@ -83,7 +97,12 @@ impl Drain {
     /// # Errors
     /// [`DrainError`] where the folder or a ring cannot be read.
     pub fn finish(mut self) -> Result<(Vec<Hit>, Vec<Receipt>), DrainError> {
-        let hits = self.take(usize::MAX)?;
+        self.discover()?;
+        // Once: a process that outlives its trial could go on for ever.
+        self.read()?;
+        let mut hits = Vec::new();
+        while self.decode(&mut hits) > 0 {}
+        hits.sort_by_key(|hit| hit.time_ns);
         let mut receipts: BTreeMap<(u32, usize), Receipt> = BTreeMap::new();
         for process in self.processes.values() {
             for (index, probe) in self.probes.iter().enumerate() {

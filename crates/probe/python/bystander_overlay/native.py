@@ -19,7 +19,7 @@ FILE = "bystander_recorder.abi3.so"
 _MODULE = "bystander_recorder"
 _RING, _SCRATCH = 0, 1
 """The recorder's two states: the ring of the process, and one that a cost is measured with."""
-_LEAST_BYTES, _MOST_BYTES = 1 << 16, 1 << 22
+_LEAST_BYTES, _MOST_BYTES = 1 << 16, 1 << 23
 _SCRATCH_BYTES = 1 << 18
 _MOST_RECORD = 1 << 15
 _ENDLESS = 1 << 62

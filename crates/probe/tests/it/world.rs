@@ -123,6 +123,16 @@ impl World {
         Run { output, hits, receipts }
     }
 
+    /// Runs the program under an overlay that lacks the native recorder, so that plain Python records.
+    pub(crate) fn run_without_recorder(&self, probes: &[CheckedProbe], arguments: &[&str]) -> Run {
+        let overlay = self.overlay(probes);
+        let library = overlay.dir().join("bystander_overlay/bystander_recorder.abi3.so");
+        std::fs::remove_file(library).expect("the overlay has the library");
+        let output = self.command(arguments, &overlay.env(None)).output().expect("runs");
+        let (hits, receipts) = Drain::new(overlay.ring_dir(), probes).finish().expect("drains");
+        Run { output, hits, receipts }
+    }
+
     pub(crate) fn overlay(&self, probes: &[CheckedProbe]) -> Overlay {
         let base = self.folder.path().canonicalize().expect("resolves");
         let rings = base.join("rings");
