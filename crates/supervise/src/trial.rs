@@ -60,6 +60,8 @@ pub struct Trial {
     pid: u32,
     start_time: u64,
     started_ns: TimeNs,
+    /// The program as it was started.
+    program: ProcessInfo,
 
     /// Notes that came before the program was known to run.
     early: VecDeque<Note>,
@@ -220,9 +222,19 @@ impl Trial {
             keeper_lost: self.lost,
             stdout,
             stderr,
-            processes: self.samples.seen().processes().cloned().collect(),
+            processes: self.seen(),
             peak_rss_bytes: self.samples.seen().peak_rss_bytes(),
         }
+    }
+
+    /// Every process that a sample has seen; the program itself is among them however short it lived.
+    fn seen(&self) -> Vec<ProcessInfo> {
+        let mut seen: Vec<ProcessInfo> = self.samples.seen().processes().cloned().collect();
+        if seen.iter().all(|process| process.pid != self.pid) {
+            seen.push(self.program.clone());
+            seen.sort_by_key(|process| process.pid);
+        }
+        seen
     }
 
     /// Kills what is left of the tree, removes what was to be removed, and waits until that is done.

@@ -72,7 +72,7 @@ pub struct Finished {
     pub stdout: StreamSummary,
     /// What came on standard error.
     pub stderr: StreamSummary,
-    /// Every process that a sample has seen, by pid.
+    /// Every process that a sample has seen, by pid; the program itself is always among them.
     pub processes: Vec<ProcessInfo>,
     /// The largest sum of resident memory in any sample; memory that processes share is counted for each.
     pub peak_rss_bytes: u64,

@@ -25,6 +25,7 @@ use crate::protocol::{Bytes, Mounts, Order, Start};
 use crate::ready::watch::Watch;
 use crate::ready::{ReadySpec, ReadySpecError};
 use crate::resolve::{ResolveError, resolve};
+use crate::tree::ProcessInfo;
 
 /// How long a keeper may take to start a program; it needs milliseconds, but a disk may be asleep.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -146,6 +147,7 @@ impl Trial {
             threads.push(spawn_thread("ready", move || watch.run()).map_err(failed)?);
         }
         canceller.enlist(&sender);
+        let as_started = as_started(&command, &file, keeper.id(), &started);
         Ok(Self {
             keeper,
             notes,
@@ -154,6 +156,7 @@ impl Trial {
             clock,
             threads,
             readers,
+            program: as_started,
             marker: command.marker,
             remove_on_exit: command.remove_on_exit,
             pid: started.pid,
@@ -208,6 +211,21 @@ fn start_order(command: &Command, file: &Path, cwd: &Path, namespace: Option<&Na
             .collect(),
         namespace: namespace.map(Mounts::from),
     }))
+}
+
+/// The program as a sample would have seen it right after its start.
+fn as_started(command: &Command, file: &Path, keeper: u32, started: &Started) -> ProcessInfo {
+    ProcessInfo {
+        pid: started.pid,
+        ppid: keeper,
+        session: started.pid,
+        start_time: started.start_time,
+        comm: file.file_name().map(|name| name.to_string_lossy().chars().take(15).collect()).unwrap_or_default(),
+        cmdline: command.argv.clone(),
+        exe: fs::canonicalize(file).ok(),
+        rss_bytes: 0,
+        cpu: Duration::ZERO,
+    }
 }
 
 /// The program as the keeper has started it.

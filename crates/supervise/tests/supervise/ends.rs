@@ -125,3 +125,11 @@ fn a_program_that_ignores_sigterm_is_killed_after_the_grace() {
     assert!(asked.elapsed() >= Duration::from_millis(300), "{:?}", asked.elapsed());
     assert!(told.finished.tree.expect("is empty").kills >= 1);
 }
+
+#[test]
+fn a_program_that_no_sample_could_see_is_among_the_processes() {
+    let world = World::new();
+    let told = world.sh("exit 0");
+    let program = told.finished.processes.iter().find(|process| process.title() == "sh -c exit 0");
+    assert!(program.is_some(), "{:?}", told.finished.processes);
+}

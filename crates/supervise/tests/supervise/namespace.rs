@@ -211,10 +211,11 @@ fn what_a_rename_from_outside_takes_away_is_found() {
         let namespace = files.bind();
         let watch = MountWatch::new(&namespace).expect("is there");
         let mut trial =
-            Trial::start(files.spec("echo up; while test $(cat target) = patched; do :; done; cat target", namespace)).expect("starts");
+            Trial::start(files.spec("echo up; until test \"$(cat target)\" = other; do :; done; echo other", namespace)).expect("starts");
         let mut events = Vec::new();
         wait_for(&mut trial, &mut events, |event| matches!(event, TrialEvent::Line(_)));
         assert_eq!(watch.detached(Some(trial.pid())), []);
+        // The kernel takes the mount away a moment before the new file is there.
         files.world.write("other", "other\n");
         files.give("other");
         fs::rename(files.world.path("other"), files.world.path("target")).expect("own files");
