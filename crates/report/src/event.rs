@@ -73,7 +73,9 @@ pub fn event_line(event: &Event, names: &Names) -> Option<String> {
         }
         EventBody::Note { text } => clean(text),
         EventBody::RunEnded(end) => finished(end),
-        EventBody::Launched { .. } | EventBody::Hit(_) | EventBody::Receipt(_) | EventBody::Output { .. } | EventBody::Watch(_) => return None,
+        EventBody::Launched { .. } | EventBody::Hit(_) | EventBody::Receipt(_) | EventBody::Output { .. } | EventBody::Watch(_) => {
+            return None;
+        }
     };
     Some(format!("{}  {said}", names.place(event.trial)))
 }

@@ -1,7 +1,7 @@
 //! Renders what is known as bytes: a report as JSON, as one screen of text or in full, problems with their source lines, events as lines.
 //!
 //! No I/O, no clock, no state: the same input gives the same bytes. What an answer is belongs to the lab; here is only how it is said.
-//! JSON holds every number as it is; text rounds to six digits, groups thousands and writes a true minus sign.
+//! JSON and the rows of hits hold every number as it is; other text rounds to six digits, groups thousands and writes a true minus sign.
 #![forbid(unsafe_code)]
 
 mod diagnostic;

@@ -1,4 +1,4 @@
-//! Numbers as a person reads them: six digits, grouped thousands, a true minus sign. JSON never goes through here.
+//! Numbers as a person reads them: six digits, grouped thousands, a true minus sign; or exact, for the rows of hits. JSON never goes through here.
 
 use bystander_model::budget::Figure;
 use bystander_model::value::{ObjectValue, Value};
@@ -110,8 +110,8 @@ pub(crate) fn equation(text: &str) -> String {
 }
 
 /// Writes a captured value in a few words.
-pub(crate) fn value(value: &Value) -> String {
-    match value {
+pub(crate) fn value(captured: &Value) -> String {
+    match captured {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
@@ -120,7 +120,17 @@ pub(crate) fn value(value: &Value) -> String {
         Value::Float(x) if *x == 0.0 && x.is_sign_negative() => "\u{2212}0".to_owned(),
         Value::Float(x) => figure(*x),
         Value::Text(text) => quoted(text),
-        Value::Object(object) => described(object),
+        Value::Object(object) => described(object, value),
+    }
+}
+
+/// Writes a captured value with every digit that it has, as Python would: what is looked for in a log, or typed again.
+pub(crate) fn exact(value: &Value) -> String {
+    match value {
+        Value::Int(n) => n.to_string(),
+        Value::Float(x) => format!("{x:?}"),
+        Value::Object(object) => described(object, exact),
+        other => self::value(other),
     }
 }
 
@@ -129,7 +139,8 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", shorten(&text.escape_debug().collect::<String>(), TEXT_COLUMNS))
 }
 
-fn described(object: &ObjectValue) -> String {
+/// Writes what is known of an object; `item` writes what it holds.
+fn described(object: &ObjectValue, item: fn(&Value) -> String) -> String {
     if object.redacted {
         return "hidden".to_owned();
     }
@@ -143,11 +154,11 @@ fn described(object: &ObjectValue) -> String {
     parts.extend(object.len.map(|len| format!("of {len}")));
     parts.extend(object.text.as_deref().map(quoted));
     if let Some(items) = &object.items {
-        let few: Vec<String> = items.iter().take(4).map(self::value).collect();
+        let few: Vec<String> = items.iter().take(4).map(item).collect();
         parts.push(format!("[{}{}]", few.join(", "), if items.len() > few.len() || object.truncated { ", \u{2026}" } else { "" }));
     }
     if let Some(entries) = &object.entries {
-        let few: Vec<String> = entries.iter().take(4).map(|(key, entry)| format!("{}: {}", clean(key), self::value(entry))).collect();
+        let few: Vec<String> = entries.iter().take(4).map(|(key, entry)| format!("{}: {}", clean(key), item(entry))).collect();
         parts.push(format!("{{{}{}}}", few.join(", "), if entries.len() > few.len() || object.truncated { ", \u{2026}" } else { "" }));
     } else if object.truncated && object.items.is_none() {
         parts.push("(cut)".to_owned());

@@ -45,7 +45,7 @@ impl HitRows {
         let room = self.probe.saturating_sub(probe.width());
         let _ = write!(text, "{seconds:>TIME$.6}  {who:<WHO$}  {probe}{:room$}", "");
         for (name, value) in &hit.values {
-            let value = self.style.signs(number::value(value));
+            let value = self.style.signs(number::exact(value));
             let _ = write!(text, "  {}={value}", clean(name));
         }
         text.truncate(text.trim_end().len());

@@ -121,7 +121,19 @@ fn counted(probe: &ProbeSummary, receipts: &[&Receipt]) -> String {
             }
         }
     }
+    if let [receipt] = receipts {
+        said.extend(held_back(receipt).map(str::to_owned));
+    }
     said.join(", ")
+}
+
+/// What kept a probe from recording at the end.
+fn held_back(receipt: &Receipt) -> Option<&'static str> {
+    match receipt.state {
+        ReceiptState::Expired => Some("expired: its limit is reached"),
+        ReceiptState::Paused => Some("paused: over its budget"),
+        _ => None,
+    }
 }
 
 fn figure(n: u64) -> String {
@@ -164,11 +176,7 @@ fn said(receipt: &Receipt) -> String {
             if let Some(dropped) = receipt.dropped.filter(|dropped| *dropped > 0) {
                 said.push_str(&format!(", {} not recorded", figure(dropped)));
             }
-            match receipt.state {
-                ReceiptState::Expired => said.push_str(", expired: its limit is reached"),
-                ReceiptState::Paused => said.push_str(", paused: over its budget"),
-                _ => {}
-            }
+            held_back(receipt).into_iter().for_each(|why| said.push_str(&format!(", {why}")));
             said
         }
     }

@@ -130,7 +130,7 @@ fn rows_stand_in_columns_that_the_first_one_knows() {
     rows.row(&hit("kv\x1b[31m", 9, Some(3), 0, &[("x\n", Value::Null)]), &mut text);
     insta::assert_snapshot!(text, @r#"
          seconds  process      probe        values
-        0.001500  pid 4194304  kv           rest=−20.6026  name="a\nb"
+        0.001500  pid 4194304  kv           rest=-20.60255  name="a\nb"
     86400.000000  rank 3       longer-name
         0.000000  rank 3       kv\u{1b}[31m  x=None
     "#);
