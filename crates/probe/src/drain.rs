@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bystander_model::hit::{Hit, Receipt, ReceiptState};
+use bystander_model::probe::Compiled;
 use bystander_model::value::Value;
 use indexmap::IndexMap;
 use thiserror::Error;
@@ -161,10 +162,14 @@ fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> Receipt {
     let turned_away = if probe.condition.is_none() { counts.throttled } else { 0 };
     let wanted = counts.hits.saturating_sub(turned_away);
     let is_placed = account.placed.is_some();
+    // Once the limit is reached a condition is not looked at any more.
+    let is_expired = wanted > probe.limit || (probe.condition.is_some() && counts.hits >= probe.limit && counts.passes > counts.hits);
     let state = match (is_placed, &account.disabled, &account.refused) {
         (true, Some(_), _) => ReceiptState::Paused,
-        (true, None, _) if wanted > probe.limit => ReceiptState::Expired,
-        (true, None, _) if counts.hits > 0 => ReceiptState::Armed,
+        (true, None, _) if is_expired => ReceiptState::Expired,
+        (true, None, _) if counts.passes > 0 => ReceiptState::Armed,
+        // Calls that the compiler took over pass by unseen, as was asked for.
+        (true, None, _) if probe.finding.compiled == Compiled::Skip => ReceiptState::CompiledAway,
         (true, None, _) => ReceiptState::NotReached,
         (false, _, Some(_)) => ReceiptState::Refused,
         (false, _, None) => ReceiptState::NotImported,
@@ -200,7 +205,7 @@ fn merge(known: &mut Receipt, other: &Receipt) {
     let weight = |state: ReceiptState| match state {
         ReceiptState::Armed => 5,
         ReceiptState::Expired => 4,
-        ReceiptState::NotReached => 3,
+        ReceiptState::NotReached | ReceiptState::CompiledAway => 3,
         ReceiptState::Refused => 2,
         _ => 1,
     };
