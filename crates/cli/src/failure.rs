@@ -45,8 +45,12 @@ pub(crate) struct Failure {
     /// Problems with places in files.
     pub(crate) problems: Vec<Diagnostic>,
     /// Texts that problems are in and that lie in no file, such as what was typed.
-    pub(crate) sources: Box<BTreeMap<PathBuf, String>>,
+    pub(crate) sources: Box<Sources>,
 }
+
+/// Texts by the names that problems have for them.
+#[derive(Debug, Default)]
+pub(crate) struct Sources(pub(crate) BTreeMap<PathBuf, String>);
 
 impl Failure {
     pub(crate) fn user(message: impl Into<String>) -> Self {

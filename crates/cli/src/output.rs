@@ -167,7 +167,7 @@ impl Output {
             }));
         }
         if !failure.problems.is_empty() {
-            self.say(&self.rendered(&failure.problems, &failure.sources));
+            self.say(&self.rendered(&failure.problems, &failure.sources.0));
         }
         let mut text = format!("error: {}", failure.message);
         for cause in &failure.causes {

@@ -69,7 +69,7 @@ pub fn load(name: &str) -> Result<Pack, PackError> {
     let Some((_, text)) = PACKS.iter().find(|(known, _)| *known == name) else {
         return Err(PackError::Unknown { name: name.to_owned(), known: names() });
     };
-    file::read(name, text).map_err(|source| PackError::Data { pack: name.to_owned(), source })
+    file::read(name, text).map_err(|source| PackError::Data { pack: name.to_owned(), source: Box::new(source) })
 }
 
 #[cfg(test)]

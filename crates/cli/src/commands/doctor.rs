@@ -16,7 +16,8 @@ use crate::output::{Finding, Output};
 
 /// Tries everything.
 pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
-    let mut findings = vec![processes(), python(), shared_memory(), state(named), registry(), git(), memory_counters(), private_mounts(), gpu()];
+    let mut findings =
+        vec![processes(), python(), shared_memory(), state(named), registry(), git(), memory_counters(), private_mounts(), gpu()];
     findings.extend(packs::findings(args.python.as_deref()));
     output.findings(&findings);
     let works = findings.iter().all(|finding| finding.works || finding.optional);

@@ -45,7 +45,8 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
         None => store.latest(),
     };
     found.map_err(|error| Failure::user("failed to find the run").because(&error))?.ok_or_else(|| {
-        Failure::user(format!("failed to find a run: {} holds none", state.path().display())).hint("`bystander run FILE` and `bystander watch` make one")
+        Failure::user(format!("failed to find a run: {} holds none", state.path().display()))
+            .hint("`bystander run FILE` and `bystander watch` make one")
     })
 }
 

@@ -77,7 +77,7 @@ fn vllm(name: &str, granted: &str, workers: usize) {
         engine["values"]["available_gpu_memory"]["items"].as_array().expect("a list").iter().filter_map(Value::as_u64).collect();
     let mut given: Vec<u64> = seen.each(granted).into_iter().map(|hit| whole(hit, "return")).collect();
     given.sort_unstable();
-    let mut sorted = told.clone();
+    let mut sorted = told;
     sorted.sort_unstable();
     assert_eq!((sorted.len(), &sorted), (workers, &given), "{name}");
     let blocks = whole(seen.each("vllm.blocks")[0], "min_num_blocks");

@@ -95,7 +95,7 @@ pub fn bind_all(interpreter: &Interpreter, names: &[String]) -> Result<Vec<Bound
 /// # Errors
 /// [`PackError`] where the interpreter gives no answer, the engine is not there, or no probe binds.
 pub fn bind(interpreter: &Interpreter, pack: &Pack) -> Result<Bound, PackError> {
-    let failed = |source| PackError::Interpreter { engine: pack.engine.clone(), source };
+    let failed = |source| PackError::Interpreter { engine: pack.engine.clone(), source: Box::new(source) };
     let request = json!({ "task": "release", "path": interpreter.path, "package": pack.package, "distributions": pack.distributions });
     let installed: Installed = interpreter.ask(&request).map_err(failed)?;
     let Some(folder) = installed.folder else {

@@ -43,15 +43,15 @@ fn read_probe(package: &str, probe: Probe) -> Result<PackProbe, DataFault> {
     if places.is_empty() {
         return Err(DataFault::NoPlace { probe: name });
     }
-    let places = places.into_iter().map(|place| read_place(package, &name, place)).collect::<Result<_, _>>()?;
+    let places = places.iter().map(|place| read_place(package, &name, place)).collect::<Result<_, _>>()?;
     Ok(PackProbe { name, tells, places })
 }
 
-fn read_place(package: &str, probe: &str, place: Place) -> Result<PackPlace, DataFault> {
+fn read_place(package: &str, probe: &str, place: &Place) -> Result<PackPlace, DataFault> {
     let releases = ReleaseRange::parse(&place.r#for);
     let releases = releases.map_err(|part| DataFault::Range { probe: probe.to_owned(), text: place.r#for.clone(), part })?;
     let typed = syntax::parse(&place.probe);
-    let typed = typed.map_err(|source| DataFault::Place { probe: probe.to_owned(), text: place.probe.clone(), source })?;
+    let typed = typed.map_err(|source| DataFault::Place { probe: probe.to_owned(), text: place.probe.clone(), source: Box::new(source) })?;
     let mut spec = typed.probe;
     spec.name = format!("{package}.{probe}");
     Ok(PackPlace { releases, spec })

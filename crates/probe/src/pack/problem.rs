@@ -25,7 +25,7 @@ pub enum PackError {
         pack: String,
         /// What does not read.
         #[source]
-        source: DataFault,
+        source: Box<DataFault>,
     },
     /// The interpreter gave no answer.
     #[error("ask which {engine} is installed")]
@@ -34,7 +34,7 @@ pub enum PackError {
         engine: String,
         /// Why not.
         #[source]
-        source: InterpreterError,
+        source: Box<InterpreterError>,
     },
     /// The engine is not there.
     #[error("find {engine} for the probe set `{pack}`: `{}` knows no module `{package}`", python.display())]
@@ -63,7 +63,7 @@ pub enum PackError {
         /// The engine's package.
         folder: PathBuf,
         /// The places.
-        looked_for: Vec<String>,
+        looked_for: Box<[String]>,
     },
 }
 
@@ -82,7 +82,7 @@ pub enum DataFault {
         text: String,
         /// What does not parse.
         #[source]
-        source: SyntaxError,
+        source: Box<SyntaxError>,
     },
     /// A range of releases does not parse.
     #[error("the releases `{text}` of `{probe}`: `{part}`")]

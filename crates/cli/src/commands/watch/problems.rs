@@ -39,7 +39,7 @@ pub(in crate::commands) fn parse(texts: &[String]) -> Result<Vec<Typed>, Failure
             Err(error) => of_syntax(&error).at(&origin, error.at.clone()),
         };
         failure.problems.push(problem);
-        failure.sources.insert(origin, text.clone());
+        failure.sources.0.insert(origin, text.clone());
     }
     if failure.problems.is_empty() { Ok(typed) } else { Err(failure.hint(FORM)) }
 }
@@ -87,7 +87,7 @@ pub(in crate::commands) fn of_places(mut failure: Failure, found: &[(usize, Prob
             continue;
         };
         failure.problems.push(of_place(problem, typed));
-        failure.sources.insert(typed.origin.clone(), typed.text.clone());
+        failure.sources.0.insert(typed.origin.clone(), typed.text.clone());
     }
     failure.hint("`bystander watch --list FILE` shows the places of a file")
 }
