@@ -5,6 +5,7 @@ What does not work is noted in the process's record and leaves the program with 
 
 import builtins
 import os
+import sys
 
 import _ast
 import _frozen_importlib_external as _external
@@ -21,6 +22,7 @@ from bystander_overlay.inject import Injection
 from bystander_overlay.ring import Ring
 from bystander_overlay.statement import HIDDEN
 
+COMPREHENSIONS_INSIDE = sys.version_info >= (3, 12)
 _AST_ONLY = 0x400
 _STANDARD = _external.SourceLoader.source_to_code, _external.SourceFileLoader.source_to_code
 
@@ -157,7 +159,7 @@ class Rewriter:
                 code = self._with_injections(tree, made, filename, flags, call)
         except (SyntaxError, ValueError, TypeError) as error:
             return self._refuse_all(made, "does not compile when rewritten: %s" % error)
-        if not same_scopes(plain, code, unsafe):
+        if not same_scopes(plain, code, unsafe, loose=COMPREHENSIONS_INSIDE):
             return self._refuse_all(made, "the capture would change the scopes of the function")
         armed = [self._place(probe, site, injection) for probe, site, injection in made]
         return code if any(armed) else None
@@ -275,27 +277,34 @@ def _every(code):
             yield item
 
 
-def same_scopes(plain, rewritten, unsafe=False):
+def same_scopes(plain, rewritten, unsafe=False, loose=False):
     """Tells whether every function of the plain code has the same variables in the rewritten code.
 
     An unsafe expression may bring variables of its own: comprehensions keep theirs in the function from 3.12 on. The value of a
-    `return` may come last.
+    `return` may come last. Where it is `loose`, the order after the arguments does not count: from 3.12 on the variables of inlined
+    comprehensions stand where each is met first, and what comes before them decides where that is.
     """
     if plain.co_cellvars != rewritten.co_cellvars or plain.co_freevars != rewritten.co_freevars:
         return False
     names = rewritten.co_varnames
-    if HIDDEN not in plain.co_varnames and names[-1:] == (HIDDEN,):
-        names = names[:-1]
-    if plain.co_varnames != names and not (unsafe and set(plain.co_varnames) <= set(names)):
+    if HIDDEN not in plain.co_varnames and (loose or names[-1:] == (HIDDEN,)):
+        names = tuple(name for name in names if name != HIDDEN)
+    same = plain.co_varnames == names or (loose and _same_in_some_order(plain, names))
+    if not same and not (unsafe and set(plain.co_varnames) <= set(names)):
         return False
     candidates = iter(_nested(rewritten))
     for inner in _nested(plain):
         for candidate in candidates:
-            if candidate.co_name == inner.co_name and same_scopes(inner, candidate, unsafe):
+            if candidate.co_name == inner.co_name and same_scopes(inner, candidate, unsafe, loose):
                 break
         else:
             return False
     return True
+
+
+def _same_in_some_order(plain, names):
+    arguments = plain.co_argcount + plain.co_kwonlyargcount
+    return plain.co_varnames[:arguments] == names[:arguments] and sorted(plain.co_varnames) == sorted(names)
 
 
 def _nested(code):

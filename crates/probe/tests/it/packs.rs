@@ -1,8 +1,9 @@
 //! Packs on engines that are a few lines long: what binds, what does not, and what is said of it.
 
+use bystander_model::hit::ReceiptState;
 use bystander_probe::pack::{Fate, PackError, bind, bind_all, load};
 
-use crate::world::{World, on_each};
+use crate::world::{World, on_each, probe};
 
 /// The metadata of a distribution, as an installer leaves it.
 fn metadata(name: &str, version: &str) -> String {
@@ -125,5 +126,35 @@ fn a_pack_without_its_engine_or_without_a_place_is_an_error_that_says_so() {
         assert!(!looked_for.iter().any(|looked| looked.contains("kv_cache_configurator")), "{looked_for:?}");
         let unknown = bind_all(&world.interpreter(), &["vllm".to_owned()]).expect_err("no such pack");
         assert!(matches!(unknown, PackError::Unknown { .. }));
+    });
+}
+
+/// The ways in which the sizing of engines is written: returns before most variables are there, and comprehensions between them.
+const EARLY: &str = "
+def blocks(groups, memory):
+    if not groups:
+        return dict(blocks=1)
+    pages = [len(name) for name in groups]
+    page = max(pages)
+    names = [name for name in groups if len(name) == page]
+    count = memory // page
+    return dict(blocks=count, names=names)
+
+
+if __name__ == '__main__':
+    print(blocks([], 1), blocks(['ab', 'cde'], 9))
+";
+
+#[test]
+fn returns_before_most_variables_are_there_are_probed_and_nothing_is_refused() {
+    on_each(|python| {
+        let world = World::new(python, &[("engine.py", EARLY)]);
+        let probes =
+            world.checked(&[probe("engine:blocks@return", None, &["return", "memory"]), probe("engine:blocks@raise", None, &["raise"])]);
+        let run = world.run(&probes, &["engine.py"]);
+        assert_eq!((run.stdout().as_str(), run.stderr().as_str()), ("{'blocks': 1} {'blocks': 3, 'names': ['cde']}\n", ""));
+        let refused: Vec<_> = run.receipts.iter().filter(|receipt| receipt.state == ReceiptState::Refused).collect();
+        assert!(refused.is_empty(), "3.{}: {refused:?}", python.minor);
+        assert_eq!(run.hits.len(), 2, "3.{}: {:?}", python.minor, run.hits);
     });
 }

@@ -24,6 +24,8 @@ pub(super) struct Seen {
 /// Watches an engine with a set of probes until each of some probes was hit on every rank, and ends it; `None` where it is not installed.
 pub(super) fn watch(name: &str, pack: &str, awaited: &[&str], ranks: usize) -> Option<Seen> {
     let folder = installed(name)?;
+    // A link to an environment is followed: a Python knows its packages by the place that it is started from.
+    let bin = folder.join("bin").canonicalize().expect("resolves");
     // Engines are large: one at a time.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,9 +34,9 @@ pub(super) fn watch(name: &str, pack: &str, awaited: &[&str], ranks: usize) -> O
     let hits = world.path("hits.jsonl");
     let inherited = std::env::var("PATH").unwrap_or_default();
     let mut running = world
-        .bystander(["watch", "--json", "--pack", pack, "--output", shown(&hits), "--python", shown(&folder.join("bin/python3")), "--"])
+        .bystander(["watch", "--json", "--pack", pack, "--output", shown(&hits), "--python", shown(&bin.join("python3")), "--"])
         .args([shown(&folder.join("serve")), "--host", "127.0.0.1", "--port", &port])
-        .env("PATH", format!("{}:{inherited}", shown(&folder.join("bin"))))
+        .env("PATH", format!("{}:{inherited}", shown(&bin)))
         .start();
     until(&format!("{awaited:?} on {ranks} ranks of {name}"), LIMIT, || {
         let seen = lines(&hits);
