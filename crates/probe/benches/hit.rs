@@ -25,11 +25,20 @@ enum Figure {
     Unprobed = 2,
 }
 
-fn measure(world: &World, probes: &[CheckedProbe], figure: Figure) -> f64 {
-    let stdout = if probes.is_empty() {
-        world.run_plain(&["cost.py", BATCHES]).stdout
-    } else {
-        world.run(probes, &["cost.py", BATCHES]).output.stdout
+/// What serves a probe.
+#[derive(Clone, Copy)]
+enum Served {
+    Bare,
+    Natively,
+    ByPython,
+}
+
+fn measure(world: &World, probes: &[CheckedProbe], served: Served, figure: Figure) -> f64 {
+    let arguments = ["cost.py", BATCHES];
+    let stdout = match served {
+        Served::Bare => world.run_plain(&arguments).stdout,
+        Served::Natively => world.run(probes, &arguments).output.stdout,
+        Served::ByPython => world.run_without_recorder(probes, &arguments).output.stdout,
     };
     let text = String::from_utf8(stdout).expect("is text");
     text.split_whitespace().nth(figure as usize).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no figure in {text:?}"))
@@ -42,16 +51,20 @@ fn hits(c: &mut Criterion) {
         let world = World::new(python, &[("cost.py", COST), ("target.py", TARGET)]);
         let place = |limit| ProbeSpec { limit: Some(limit), ..probe("target:work", Some("e = ..."), &["a", "b", "c", "d", "e"]) };
         let (recording, rejecting) = (world.checked(&[place(1 << 40)]), world.checked(&[place(0)]));
-        let cases: [(&str, &[CheckedProbe], Figure); 5] = [
-            ("recorded hit, five locals", &recording, Figure::Hit),
-            ("hit that finds the ring full", &recording, Figure::FullRing),
-            ("hit over the limit", &rejecting, Figure::Hit),
-            ("unprobed recursion, with the overlay", &recording, Figure::Unprobed),
-            ("unprobed recursion, without", &[], Figure::Unprobed),
+        let cases: [(&str, &[CheckedProbe], Served, Figure); 7] = [
+            ("recorded hit, five locals", &recording, Served::Natively, Figure::Hit),
+            ("recorded hit, five locals, plain Python", &recording, Served::ByPython, Figure::Hit),
+            ("hit that finds the ring full", &recording, Served::Natively, Figure::FullRing),
+            ("hit over the limit", &rejecting, Served::Natively, Figure::Hit),
+            ("hit over the limit, plain Python", &rejecting, Served::ByPython, Figure::Hit),
+            ("unprobed recursion, with the overlay", &recording, Served::Natively, Figure::Unprobed),
+            ("unprobed recursion, without", &[], Served::Bare, Figure::Unprobed),
         ];
-        for (name, probes, figure) in cases {
+        for (name, probes, served, figure) in cases {
             group.bench_function(format!("{name}/3.{}", python.minor), |bencher| {
-                bencher.iter_custom(|count| Duration::from_nanos(measure(&world, probes, figure).max(1.0) as u64).mul_f64(count as f64));
+                bencher.iter_custom(|count| {
+                    Duration::from_nanos(measure(&world, probes, served, figure).max(1.0) as u64).mul_f64(count as f64)
+                });
             });
         }
     }

@@ -4,9 +4,10 @@
 
 use core::mem::MaybeUninit;
 
+use crate::interpreter::{clear, raised};
 use crate::names::is_shown;
 use crate::object;
-use crate::python::{Ref, Trouble, clear, kind, raised};
+use crate::python::{Ref, Trouble, kind};
 use crate::secret::is_secret;
 use crate::writer::{HAS_ITEMS, TRUNCATED, Writer, field, tag};
 

@@ -3,8 +3,10 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::ptr::null_mut;
 
+use crate::abi::Pointer;
+use crate::interpreter::{none, refuse};
 use crate::probe::{Capture, Plan, store};
-use crate::python::{Held, Pointer, Ref, Trouble, kind, refuse};
+use crate::python::{Held, Ref, Trouble, kind};
 
 unsafe extern "C" {
     fn PyMem_Free(memory: *mut c_void);
@@ -16,7 +18,9 @@ unsafe extern "C" {
 }
 
 const DEFAULT: c_uint = 1 << 18;
+const BASE_TYPE: c_uint = 1 << 10;
 const MP_ASS_SUBSCRIPT: c_int = 3;
+const TP_CALL: c_int = 50;
 const TP_DEALLOC: c_int = 52;
 const TP_NEW: c_int = 65;
 const MOST_CAPTURES: usize = 4096;
@@ -52,6 +56,7 @@ struct Probe {
 pub(crate) fn make_type() -> Result<Held, Trouble> {
     let mut slots = [
         Slot { number: MP_ASS_SUBSCRIPT, function: store as *mut c_void },
+        Slot { number: TP_CALL, function: call as *mut c_void },
         Slot { number: TP_NEW, function: new as *mut c_void },
         Slot { number: TP_DEALLOC, function: dealloc as *mut c_void },
         Slot { number: 0, function: null_mut() },
@@ -60,7 +65,7 @@ pub(crate) fn make_type() -> Result<Held, Trouble> {
         name: c"bystander_recorder.Probe".as_ptr(),
         size: size_of::<Probe>() as c_int,
         item_size: 0,
-        flags: DEFAULT,
+        flags: DEFAULT | BASE_TYPE,
         slots: slots.as_mut_ptr(),
     };
     // SAFETY: the specification is read before the call returns; the name is a constant, which older versions keep.
@@ -74,6 +79,11 @@ pub(crate) fn make_type() -> Result<Held, Trouble> {
 pub(crate) unsafe fn plan<'a>(me: Pointer) -> Option<&'a Plan> {
     // SAFETY: promised by the caller.
     unsafe { (*me.cast::<Probe>()).plan.as_ref() }
+}
+
+/// Does nothing, and is there to be seen: compilers of Python take a builtin that is neither a constant nor callable for a fault of their own.
+unsafe extern "C" fn call(_me: Pointer, _arguments: Pointer, _keywords: Pointer) -> Pointer {
+    none().held().into_pointer()
 }
 
 /// `Probe(index, state, limit, interval, most, condition, constants, captures)`; see `native.py`.

@@ -2,7 +2,8 @@
 
 use core::ffi::CStr;
 
-use crate::python::{Held, Ref, Trouble, bounds, interned, none};
+use crate::interpreter::{bounds, interned, none};
+use crate::python::{Held, Ref, Trouble};
 use crate::shared::Shared;
 
 /// A name that is looked up in types, instances and modules.

@@ -1,8 +1,9 @@
 //! Writes what can be known of a value whose type is not one of the interpreter's own: its type, and what is stored in it.
 
 use crate::encode::{ITEM_LIMIT, TEXT_LIMIT, characters, shown_by};
+use crate::interpreter::{base_exception, clear, module, none, tuple};
 use crate::names::{Name, is_shown, name};
-use crate::python::{Held, Ref, Trouble, base_exception, clear, kind, module, none, tuple};
+use crate::python::{Held, Ref, Trouble, kind};
 use crate::quiet::quiet;
 use crate::reading::attribute;
 use crate::writer::{Writer, field, tag};

@@ -7,11 +7,13 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::abi::Pointer;
 use crate::encode::{self, DEPTH};
+use crate::interpreter::{clear, module, thread_number};
 use crate::live::{Count, Live, at};
 use crate::names::{Name, name};
 use crate::program::{Scene, run};
-use crate::python::{Pointer, Ref, Trouble, clear, kind, module, thread_number};
+use crate::python::{Ref, Trouble, kind};
 use crate::quiet::loud;
 use crate::reading::{attribute, is_real_number, truth};
 use crate::shared::Shared;

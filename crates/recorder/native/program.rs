@@ -2,10 +2,9 @@
 //!
 //! A step is an operation, a byte that refines it, and a number of 16 bits (the least byte first). A program ends with its last step.
 
+use crate::interpreter::{arithmetic, boolean, builtins, context, globals, handled, int_of_length, locals, none, signed};
 use crate::names::is_calculated;
-use crate::python::{
-    Held, Ref, Trouble, arithmetic, boolean, builtins, context, globals, handled, int_of_length, kind, locals, none, signed,
-};
+use crate::python::{Held, Ref, Trouble, kind};
 use crate::quiet::quiet;
 use crate::reading::{attribute, is_real_number, is_scalar, item, length, truth};
 

@@ -1,121 +1,21 @@
-//! CPython as the recorder sees it: the functions and objects of the stable ABI (3.10) that it uses, behind safe handles.
+//! Objects of CPython behind safe handles.
 //!
 //! A handle is only made from a pointer that the interpreter gave while the GIL was held, and the recorder never gives the GIL
 //! up, so a borrowed object stays alive for the length of a hit: nothing else runs. What is called here enters no Python code.
 
-use core::ffi::{CStr, c_char, c_int, c_long, c_longlong, c_ulong, c_void};
+use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
 
-use crate::shared::Shared;
-
-/// An object's head, which is part of the stable ABI: the count of references and the type.
-#[repr(C)]
-pub(crate) struct Object {
-    count: isize,
-    kind: *mut Object,
-}
-
-/// The address of an object, as functions of the interpreter take and give it.
-pub(crate) type Pointer = *mut Object;
-
-unsafe extern "C" {
-    pub(crate) static mut PyBool_Type: Object;
-    pub(crate) static mut PyByteArray_Type: Object;
-    pub(crate) static mut PyBytes_Type: Object;
-    pub(crate) static mut PyComplex_Type: Object;
-    pub(crate) static mut PyDict_Type: Object;
-    pub(crate) static mut PyFloat_Type: Object;
-    pub(crate) static mut PyFrozenSet_Type: Object;
-    pub(crate) static mut PyGetSetDescr_Type: Object;
-    pub(crate) static mut PyList_Type: Object;
-    pub(crate) static mut PyLong_Type: Object;
-    pub(crate) static mut PyMemberDescr_Type: Object;
-    pub(crate) static mut PyMethodDescr_Type: Object;
-    pub(crate) static mut PyModule_Type: Object;
-    pub(crate) static mut PyRange_Type: Object;
-    pub(crate) static mut PySet_Type: Object;
-    pub(crate) static mut PyTuple_Type: Object;
-    pub(crate) static mut PyType_Type: Object;
-    pub(crate) static mut PyUnicode_Type: Object;
-    pub(crate) static mut PyWrapperDescr_Type: Object;
-    static mut _Py_FalseStruct: Object;
-    static mut _Py_NoneStruct: Object;
-    static mut _Py_TrueStruct: Object;
-    static PyExc_AttributeError: Pointer;
-    static PyExc_BaseException: Pointer;
-    static PyExc_ImportError: Pointer;
-    static PyExc_OSError: Pointer;
-    static PyExc_ValueError: Pointer;
-
-    fn PyByteArray_AsString(object: Pointer) -> *const u8;
-    fn PyBytes_AsString(object: Pointer) -> *const u8;
-    fn PyDict_GetItemWithError(dict: Pointer, key: Pointer) -> Pointer;
-    fn PyDict_Next(dict: Pointer, place: *mut isize, key: *mut Pointer, value: *mut Pointer) -> c_int;
-    fn PyErr_Clear();
-    fn PyErr_ExceptionMatches(kind: Pointer) -> c_int;
-    fn PyErr_GetExcInfo(kind: *mut Pointer, value: *mut Pointer, trace: *mut Pointer);
-    fn PyErr_Occurred() -> Pointer;
-    fn PyErr_SetFromErrno(kind: Pointer) -> Pointer;
-    fn PyErr_SetString(kind: Pointer, text: *const c_char);
-    fn PyEval_GetBuiltins() -> Pointer;
-    fn PyEval_GetGlobals() -> Pointer;
-    fn PyEval_GetLocals() -> Pointer;
-    fn PyException_GetContext(error: Pointer) -> Pointer;
-    fn PyFloat_AsDouble(object: Pointer) -> f64;
-    fn PyGC_Disable() -> c_int;
-    fn PyGC_Enable() -> c_int;
-    fn PyImport_GetModuleDict() -> Pointer;
-    fn PyList_GetItem(list: Pointer, index: isize) -> Pointer;
-    fn PyLong_AsLongLongAndOverflow(object: Pointer, overflow: *mut c_int) -> c_longlong;
-    fn PyLong_FromSsize_t(value: isize) -> Pointer;
-    fn PyLong_FromLong(value: c_long) -> Pointer;
-    fn PyModule_GetDict(module: Pointer) -> Pointer;
-    fn PyNumber_Add(a: Pointer, b: Pointer) -> Pointer;
-    fn PyNumber_FloorDivide(a: Pointer, b: Pointer) -> Pointer;
-    fn PyNumber_Lshift(a: Pointer, b: Pointer) -> Pointer;
-    fn PyNumber_Multiply(a: Pointer, b: Pointer) -> Pointer;
-    fn PyNumber_Negative(a: Pointer) -> Pointer;
-    fn PyNumber_Positive(a: Pointer) -> Pointer;
-    fn PyNumber_Remainder(a: Pointer, b: Pointer) -> Pointer;
-    fn PyNumber_Subtract(a: Pointer, b: Pointer) -> Pointer;
-    fn PyNumber_TrueDivide(a: Pointer, b: Pointer) -> Pointer;
-    fn PyObject_CallObject(callable: Pointer, arguments: Pointer) -> Pointer;
-    fn PyObject_GenericGetAttr(object: Pointer, name: Pointer) -> Pointer;
-    fn PyObject_GetItem(object: Pointer, key: Pointer) -> Pointer;
-    fn PyObject_IsTrue(object: Pointer) -> c_int;
-    fn PyObject_RichCompareBool(a: Pointer, b: Pointer, operation: c_int) -> c_int;
-    fn PyObject_RichCompare(a: Pointer, b: Pointer, operation: c_int) -> Pointer;
-    fn PyObject_Str(object: Pointer) -> Pointer;
-    fn PyObject_Size(object: Pointer) -> isize;
-    fn PyThreadState_Get() -> *mut c_void;
-    fn PyThreadState_GetID(state: *mut c_void) -> u64;
-    fn PyTuple_GetItem(tuple: Pointer, index: isize) -> Pointer;
-    fn PyTuple_New(length: isize) -> Pointer;
-    fn PyTuple_SetItem(tuple: Pointer, index: isize, item: Pointer) -> c_int;
-    fn PyTuple_Size(tuple: Pointer) -> isize;
-    fn PyType_GetFlags(kind: Pointer) -> c_ulong;
-    fn PyType_GetSlot(kind: Pointer, slot: c_int) -> *mut c_void;
-    fn PyType_IsSubtype(kind: Pointer, base: Pointer) -> c_int;
-    fn PyUnicode_AsUCS4(text: Pointer, buffer: *mut u32, length: isize, ends: c_int) -> *mut u32;
-    fn PyUnicode_GetLength(text: Pointer) -> isize;
-    fn PyUnicode_InternFromString(text: *const c_char) -> Pointer;
-    fn PyUnicode_ReadChar(text: Pointer, index: isize) -> u32;
-    fn Py_DecRef(object: Pointer);
-    fn Py_IncRef(object: Pointer);
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-}
-
-/// Slots by their numbers in `typeslots.h`, which never change.
-const TP_DESCR_GET: c_int = 54;
-const TP_REPR: c_int = 66;
-const INT_SUBCLASS: c_ulong = 1 << 24;
-const STR_SUBCLASS: c_ulong = 1 << 28;
-const EXCEPTION_SUBCLASS: c_ulong = 1 << 30;
-
-type Unary = unsafe extern "C" fn(Pointer) -> Pointer;
-type Getter = unsafe extern "C" fn(Pointer, Pointer, Pointer) -> Pointer;
-type Lookup = unsafe extern "C" fn(Pointer, Pointer) -> Pointer;
+use crate::abi::{
+    _Py_FalseStruct, _Py_NoneStruct, _Py_TrueStruct, EXCEPTION_SUBCLASS, Getter, INT_SUBCLASS, Object, Pointer, Py_DecRef, Py_IncRef,
+    PyByteArray_AsString, PyBytes_AsString, PyDict_GetItemWithError, PyDict_Next, PyFloat_AsDouble, PyList_GetItem,
+    PyLong_AsLongLongAndOverflow, PyModule_GetDict, PyObject_CallObject, PyObject_GenericGetAttr, PyObject_GetItem, PyObject_IsTrue,
+    PyObject_RichCompare, PyObject_RichCompareBool, PyObject_Size, PyObject_Str, PyTuple_GetItem, PyTuple_Size, PyType_GetFlags,
+    PyType_GetSlot, PyType_IsSubtype, PyUnicode_AsUCS4, PyUnicode_GetLength, PyUnicode_ReadChar, STR_SUBCLASS, TP_DESCR_GET, TP_REPR,
+    Unary,
+};
+use crate::interpreter::{clear, lookup};
 
 /// A live object that somebody else keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,19 +31,11 @@ pub(crate) enum Trouble {
     Raised,
 }
 
-/// What is looked up once, when the module is loaded.
-struct Known {
-    lookup: Option<Lookup>,
-    ordered_dict: Pointer,
-}
-
-static KNOWN: Shared<Known> = Shared::new(Known { lookup: None, ordered_dict: null_mut() });
-
 /// The type object behind one of the interpreter's own types.
 macro_rules! kind {
     ($symbol:ident) => {
         // Taking the address of the interpreter's static object reads nothing.
-        $crate::python::known(&raw mut $crate::python::$symbol)
+        $crate::python::known(&raw mut $crate::abi::$symbol)
     };
 }
 pub(crate) use kind;
@@ -152,68 +44,6 @@ pub(crate) use kind;
 pub(crate) fn known(object: Pointer) -> Ref {
     // SAFETY: the address of a static is never null.
     Ref(unsafe { NonNull::new_unchecked(object) })
-}
-
-/// The type `BaseException`.
-pub(crate) fn base_exception() -> Ref {
-    // SAFETY: set before any code runs.
-    known(unsafe { PyExc_BaseException })
-}
-
-/// The exception that is being handled in the running frame or around it.
-pub(crate) fn handled() -> Option<Held> {
-    let (mut kind, mut value, mut trace) = (null_mut(), null_mut(), null_mut());
-    // SAFETY: the addresses are those of locals; what comes back is kept by whoever asked.
-    let value = unsafe {
-        PyErr_GetExcInfo(&raw mut kind, &raw mut value, &raw mut trace);
-        drop((Held::new(kind), Held::new(trace)));
-        Held::new(value).ok()
-    };
-    value.filter(|value| !value.get().is_none())
-}
-
-/// The exception during whose handling another was raised.
-pub(crate) fn context(error: Ref) -> Option<Held> {
-    // SAFETY: an exception, whose field is read.
-    Held::new(unsafe { PyException_GetContext(error.pointer()) }).ok()
-}
-
-/// Python's `True` or `False`.
-pub(crate) fn boolean(flag: bool) -> Held {
-    known(if flag { &raw mut _Py_TrueStruct } else { &raw mut _Py_FalseStruct }).held()
-}
-
-/// An int of a length.
-pub(crate) fn int_of_length(length: usize) -> Result<Held, Trouble> {
-    // SAFETY: a number is made.
-    Held::new(unsafe { PyLong_FromSsize_t(length.cast_signed()) })
-}
-
-/// A tuple of some objects.
-pub(crate) fn tuple(items: &[Ref]) -> Result<Held, Trouble> {
-    // SAFETY: a tuple of that length is made, and each place gets a reference of its own before anybody sees it.
-    unsafe {
-        let made = Held::new(PyTuple_New(items.len().cast_signed()))?;
-        for (index, item) in (0..).zip(items) {
-            PyTuple_SetItem(made.get().pointer(), index, item.held().into_pointer());
-        }
-        Ok(made)
-    }
-}
-
-/// Python's `None`.
-pub(crate) fn none() -> Ref {
-    known(&raw mut _Py_NoneStruct)
-}
-
-/// Finds the two things that are not part of the stable ABI; false where this interpreter has no attribute lookup by type.
-pub(crate) fn find_known() -> bool {
-    // SAFETY: the names end in zero; a null handle means the default order of search.
-    let (lookup, ordered) = unsafe { (dlsym(null_mut(), c"_PyType_Lookup".as_ptr()), dlsym(null_mut(), c"PyODict_Type".as_ptr())) };
-    // SAFETY: the function has this signature in every version from 3.10 on.
-    let lookup = unsafe { core::mem::transmute::<*mut c_void, Option<Lookup>>(lookup) };
-    KNOWN.set(Known { lookup, ordered_dict: ordered.cast() });
-    lookup.is_some()
 }
 
 impl Ref {
@@ -289,9 +119,7 @@ impl Ref {
 
     /// What a class or one of its bases stores under a name, untouched; the object must be a type.
     pub(crate) fn stored(self, name: Ref) -> Option<Ref> {
-        let lookup = KNOWN.get().lookup?;
-        // SAFETY: a type and a string; what comes back is borrowed from the type.
-        Ref::new(unsafe { lookup(self.pointer(), name.pointer()) })
+        lookup(self, name)
     }
 
     /// What `object.__getattribute__` finds.
@@ -474,129 +302,4 @@ impl Drop for Held {
         // SAFETY: the reference is ours to give up.
         unsafe { Py_DecRef(self.0.pointer()) }
     }
-}
-
-/// An operation on two exact numbers.
-pub(crate) fn arithmetic(operation: u8, a: Ref, b: Ref) -> Result<Held, Trouble> {
-    let (a, b) = (a.pointer(), b.pointer());
-    // SAFETY: live objects of the interpreter's own types.
-    Held::new(unsafe {
-        match operation {
-            0 => PyNumber_Add(a, b),
-            1 => PyNumber_Subtract(a, b),
-            2 => PyNumber_Multiply(a, b),
-            3 => PyNumber_TrueDivide(a, b),
-            4 => PyNumber_FloorDivide(a, b),
-            _ => PyNumber_Remainder(a, b),
-        }
-    })
-}
-
-/// The sign of an exact number, changed or kept (a bool becomes an int either way).
-pub(crate) fn signed(negative: bool, number: Ref) -> Result<Held, Trouble> {
-    // SAFETY: a live object of the interpreter's own types.
-    Held::new(unsafe { if negative { PyNumber_Negative(number.pointer()) } else { PyNumber_Positive(number.pointer()) } })
-}
-
-/// Two to a power, and its negative.
-pub(crate) fn bounds(bits: c_long) -> Result<(Held, Held), Trouble> {
-    // SAFETY: a number is made.
-    let (one, shift) = unsafe { (Held::new(PyLong_FromLong(1))?, Held::new(PyLong_FromLong(bits))?) };
-    // SAFETY: two ints.
-    let above = Held::new(unsafe { PyNumber_Lshift(one.get().pointer(), shift.get().pointer()) })?;
-    let below = signed(true, above.get())?;
-    Ok((above, below))
-}
-
-/// Makes a string that lives as long as the interpreter.
-pub(crate) fn interned(text: &CStr) -> Result<Held, Trouble> {
-    // SAFETY: the text ends in zero.
-    Held::new(unsafe { PyUnicode_InternFromString(text.as_ptr()) })
-}
-
-/// The globals of the running frame.
-pub(crate) fn globals() -> Option<Ref> {
-    // SAFETY: called from a frame.
-    Ref::new(unsafe { PyEval_GetGlobals() })
-}
-
-/// The builtins of the running frame.
-pub(crate) fn builtins() -> Option<Ref> {
-    // SAFETY: called from a frame.
-    Ref::new(unsafe { PyEval_GetBuiltins() })
-}
-
-/// The local names of the running frame, which is a module's or a class's: there they are a dict already.
-pub(crate) fn locals() -> Option<Ref> {
-    // SAFETY: called from a frame.
-    let found = Ref::new(unsafe { PyEval_GetLocals() });
-    if found.is_none() {
-        clear();
-    }
-    found
-}
-
-/// A loaded module by its name.
-pub(crate) fn module(name: Ref) -> Option<Ref> {
-    // SAFETY: the dict is there while the interpreter is.
-    Ref::new(unsafe { PyImport_GetModuleDict() }).filter(|modules| modules.kind() == kind!(PyDict_Type))?.entry(name)
-}
-
-/// Tells whether a type is `collections.OrderedDict`.
-pub(crate) fn is_ordered_dict(kind: Ref) -> bool {
-    kind.pointer() == KNOWN.get().ordered_dict
-}
-
-/// The number of the running thread, which no later thread gets again.
-pub(crate) fn thread_number() -> u64 {
-    // SAFETY: the GIL is held, so there is a state.
-    unsafe { PyThreadState_GetID(PyThreadState_Get()) }
-}
-
-/// Holds the garbage collector back; tells whether it was on. A collection would run finalizers of the program inside a hit.
-pub(crate) fn hold_collector() -> bool {
-    // SAFETY: sets a flag.
-    unsafe { PyGC_Disable() != 0 }
-}
-
-/// Lets the garbage collector work again.
-pub(crate) fn free_collector() {
-    // SAFETY: sets a flag.
-    unsafe { PyGC_Enable() };
-}
-
-/// The type of the exception that is set.
-pub(crate) fn raised() -> Option<Ref> {
-    // SAFETY: the GIL is held.
-    Ref::new(unsafe { PyErr_Occurred() })
-}
-
-/// Tells whether the exception that is set is an `AttributeError`.
-pub(crate) fn raised_attribute_error() -> bool {
-    // SAFETY: an exception is set, or none, which matches nothing.
-    raised().is_some() && unsafe { PyErr_ExceptionMatches(PyExc_AttributeError) != 0 }
-}
-
-/// Forgets the exception that is set.
-pub(crate) fn clear() {
-    // SAFETY: the GIL is held.
-    unsafe { PyErr_Clear() };
-}
-
-/// Raises an `ImportError`; only while the module is loaded.
-pub(crate) fn refuse_import(text: &CStr) {
-    // SAFETY: the text ends in zero.
-    unsafe { PyErr_SetString(PyExc_ImportError, text.as_ptr()) };
-}
-
-/// Raises a `ValueError`; only while probes are made, never in a hit.
-pub(crate) fn refuse(text: &CStr) {
-    // SAFETY: the text ends in zero.
-    unsafe { PyErr_SetString(PyExc_ValueError, text.as_ptr()) };
-}
-
-/// Raises an `OSError` from `errno`; only while a ring is opened, never in a hit.
-pub(crate) fn refuse_system() {
-    // SAFETY: sets an exception.
-    unsafe { PyErr_SetFromErrno(PyExc_OSError) };
 }

@@ -1,6 +1,6 @@
 //! Holding the garbage collector back for the length of a hit: a collection runs finalizers, which are code of the program.
 
-use crate::python::{free_collector, hold_collector};
+use crate::interpreter::{free_collector, hold_collector};
 use crate::shared::Shared;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

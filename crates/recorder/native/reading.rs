@@ -1,7 +1,8 @@
 //! Reads attributes, items and lengths of any object without running code of the program: the same rules as `reading.py`.
 
+use crate::interpreter::{clear, is_ordered_dict, module, raised_attribute_error};
 use crate::names::{Name, name};
-use crate::python::{Held, Ref, Trouble, clear, is_ordered_dict, kind, module, raised_attribute_error};
+use crate::python::{Held, Ref, Trouble, kind};
 
 const LOOKUP_LIMIT: usize = 4096;
 const TORCH_STORES: [Name; 3] = [Name::Parameters, Name::Buffers, Name::Modules];
@@ -121,7 +122,7 @@ fn is_plain_type(kind: Ref) -> bool {
 }
 
 fn none_type() -> Ref {
-    crate::python::none().kind()
+    crate::interpreter::none().kind()
 }
 
 /// The length of an exact built-in.

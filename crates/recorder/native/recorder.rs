@@ -5,8 +5,10 @@
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod abi;
 mod encode;
 mod handle;
+mod interpreter;
 mod live;
 mod names;
 mod object;
@@ -23,10 +25,12 @@ mod writer;
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::{null, null_mut};
 
+use abi::Pointer;
 use handle::Slot;
+use interpreter::{none, refuse, refuse_import, refuse_system};
 use live::{Live, Shape};
 use probe::STATES;
-use python::{Pointer, Ref, none, refuse, refuse_import, refuse_system};
+use python::Ref;
 use shared::Shared;
 
 unsafe extern "C" {
@@ -116,7 +120,7 @@ unsafe extern "C" fn exec(module: Pointer) -> c_int {
         refuse_import(c"the recorder works for another interpreter of this process");
         return -1;
     }
-    if !python::find_known() {
+    if !interpreter::find_known() {
         refuse_import(c"this interpreter has no lookup by type");
         return -1;
     }
