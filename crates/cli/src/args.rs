@@ -75,7 +75,7 @@ where PLACE is `path/to/file.py:LINE`, `module:function`, `module:function@retur
 Hits go to standard output; standard output and standard error of the command both go to standard error, as they are. With --output FILE hits go to the \
 file, and the command keeps its own streams. A summary follows on standard error. Every hit is recorded before it is printed: `bystander show` \
 prints all of it again.\n\n\
-Ctrl-C ends the command's whole tree: SIGTERM, and SIGKILL after 10 s or a second Ctrl-C. Where nobody reads the hits any more, the command goes on and \
+Ctrl-C (SIGINT) is passed on as it is, as are SIGTERM, SIGHUP and SIGQUIT; what is still there after 10 s, or at a second Ctrl-C, gets SIGKILL. Where nobody reads the hits any more, the command goes on and \
 they are still recorded. A probe that cannot be placed is refused before anything is launched.",
     after_help = "Exit codes: 0 the command ended with 0 and every probe was in place; 1 the command ended otherwise; 2 it ended with 0, but a probe was \
 refused in a process or in place in none, so that its silence says nothing; 3 bad input, nothing was launched; 4 trouble of bystander itself; 130 interrupted."
@@ -93,7 +93,7 @@ pub(crate) struct WatchArgs {
     /// The number of hits to record in each process, for probes that name no limit [default: 1000]; hits beyond it are counted.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Write the hits to a file, and leave the command its own standard output and standard error.
+    /// Write the hits to a new file, a pipe or a device, and leave the command its own standard output and standard error.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Print the places that a file, or a module, has for probes, and run nothing.

@@ -13,6 +13,6 @@ pub(crate) fn canceller() -> Result<Canceller, Failure> {
     let raised = canceller.clone();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
         .map_err(|error| Failure::environment("failed to take over Ctrl-C").because(&error))?;
-    std::thread::spawn(move || signals.forever().for_each(|_signal| raised.cancel()));
+    std::thread::spawn(move || signals.forever().for_each(|signal| raised.cancel_by(signal)));
     Ok(canceller)
 }

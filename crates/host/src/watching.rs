@@ -35,7 +35,7 @@ use reader::Reader;
 pub const TRIAL: TrialId = TrialId(1);
 /// How long what a program leaves behind may take to end by itself: what its libraries started for it goes with it.
 const LINGER: Duration = Duration::from_millis(500);
-/// How long the tree may take to end after SIGTERM.
+/// How long the tree may take to end after the signal that asked it to.
 const GRACE: Duration = Duration::from_secs(10);
 /// How much longer it is waited for after SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -148,8 +148,21 @@ pub fn run(checked: &Checked, launch: Launch<'_>, tell: &mut Tell<'_>) -> Result
     };
     let reader = Reader::start(probes, checked.hidden.clone()).map_err(WatchError::Reader)?;
     let private = private.as_ref();
-    Watching { checked, trial, private, tell, refused: None, exit: None, interrupted: false, asked: None, left: None, lost: None }
-        .follow(reader)
+    let watching = Watching {
+        checked,
+        trial,
+        private,
+        tell,
+        refused: None,
+        exit: None,
+        interrupted: false,
+        canceller: launch.canceller,
+        asked: None,
+        ending_what_is_left: false,
+        left: None,
+        lost: None,
+    };
+    watching.follow(reader)
 }
 
 fn command(checked: &Checked, env: BTreeMap<OsString, OsString>, marker: String, rings: PathBuf) -> Command {
@@ -166,8 +179,12 @@ struct Watching<'a, 't> {
     refused: Option<Refused>,
     exit: Option<Exit>,
     interrupted: bool,
+    /// Tells which signal it was that interrupted.
+    canceller: &'a Canceller,
     /// When the tree was asked to end.
     asked: Option<Instant>,
+    /// The program has ended, and what it left behind was asked to end.
+    ending_what_is_left: bool,
     left: Option<String>,
     lost: Option<String>,
 }
@@ -191,7 +208,7 @@ impl Watching<'_, '_> {
             }
             if self.exit.is_some() && !self.trial.is_over() {
                 let ended_at = *ended_at.get_or_insert_with(Instant::now);
-                if self.asked.is_none() && ended_at.elapsed() > LINGER {
+                if !self.ending_what_is_left && ended_at.elapsed() > LINGER {
                     self.end_what_is_left();
                 }
             }
@@ -232,8 +249,14 @@ impl Watching<'_, '_> {
             TrialEvent::Exited(exit) => self.exit = Some(*exit),
             TrialEvent::Cancelled => {
                 self.interrupted = true;
-                // The second time nobody wants to wait.
-                self.trial.terminate(if self.asked.is_some() { Duration::ZERO } else { GRACE });
+                if self.asked.is_some() {
+                    // The second time nobody wants to wait.
+                    self.trial.terminate(Duration::ZERO);
+                } else if let Some(signal) = self.canceller.signal() {
+                    self.trial.pass_on(signal, GRACE);
+                } else {
+                    self.trial.terminate(GRACE);
+                }
                 self.asked.get_or_insert_with(Instant::now);
             }
             TrialEvent::KeeperLost(lost) => {
@@ -252,13 +275,15 @@ impl Watching<'_, '_> {
         let left = self.trial.processes();
         let titles: Vec<String> = left.iter().take(3).map(|process| secrets::masked_title(&process.title())).collect();
         let more = if left.len() > titles.len() { ", …" } else { "" };
-        if !left.is_empty() {
+        if !left.is_empty() && !self.interrupted {
             let word = if left.len() == 1 { "process" } else { "processes" };
             let text = format!("{} {word} that the program left behind had to be ended ({}{more})", left.len(), titles.join(", "));
             self.left = Some(secrets::blot(&text, &self.checked.hidden).into_owned());
         }
+        // Of an interrupted program, what is in other process groups has not heard of it yet; the grace that runs already is not prolonged.
         self.trial.terminate(GRACE);
-        self.asked = Some(Instant::now());
+        self.ending_what_is_left = true;
+        self.asked.get_or_insert_with(Instant::now);
     }
 
     /// The last hits and each process's account.

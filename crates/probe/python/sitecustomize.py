@@ -1,7 +1,8 @@
 """The door of the overlay: `site` imports this file in every Python process whose PYTHONPATH begins with its folder.
 
 It starts the overlay, takes the folder out of `sys.path` again, and then lets the `sitecustomize` that it shadows run as if
-nothing had been here. Nothing that goes wrong in the overlay may reach the program, and nothing is printed.
+nothing had been here. Nothing that goes wrong in the overlay may reach the program, and nothing is printed. A Python that is
+too old for probes, 2.7 too, reads this file as well, and only steps aside.
 """
 
 import sys
@@ -27,8 +28,7 @@ def _forget_private_bytecode():
         parent = os.path.dirname(parent)
 
 
-def _enter():
-    folder = __file__.rpartition("/")[0]
+def _enter(folder):
     writes_bytecode = sys.dont_write_bytecode
     if sys.pycache_prefix:
         sys.dont_write_bytecode = True
@@ -37,9 +37,7 @@ def _enter():
     except Exception:  # An overlay that cannot start leaves the program alone.
         pass
     sys.dont_write_bytecode = writes_bytecode
-    sys.path[:] = [entry for entry in sys.path if entry != folder]
-    for entry in (folder, folder + "/bystander_overlay"):
-        sys.path_importer_cache.pop(entry, None)
+    _step_aside(folder)
     if sys.pycache_prefix:
         try:
             _forget_private_bytecode()
@@ -47,9 +45,15 @@ def _enter():
             pass
 
 
-_enter()
+def _step_aside(folder):
+    sys.path[:] = [entry for entry in sys.path if entry != folder]
+    for entry in (folder, folder + "/bystander_overlay"):
+        sys.path_importer_cache.pop(entry, None)
+
+
+(_enter if sys.version_info >= (3, 8) else _step_aside)(__file__.rpartition("/")[0])
 
 # The shadowed module, if there is one, now takes this module's place in `sys.modules`. If there is none, the ModuleNotFoundError
 # that `site` expects in that case goes through, and `sitecustomize` is as absent as it is without the overlay.
-sys.modules.pop("sitecustomize", None)
+_this = sys.modules.pop("sitecustomize", None)  # Held: Python 2.7 clears a module that nobody holds while it still runs.
 import sitecustomize  # noqa: E402,F401

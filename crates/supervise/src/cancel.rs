@@ -1,6 +1,6 @@
 //! The caller's way to interrupt the wait for a trial from another thread, such as the one that handles Ctrl-C.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +13,8 @@ pub struct Canceller(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     cancelled: AtomicBool,
+    /// The signal that raised it first; 0 where none did.
+    signal: AtomicI32,
     trials: Mutex<Vec<Sender<Note>>>,
 }
 
@@ -27,6 +29,19 @@ impl Canceller {
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         self.wake(|| Note::Cancelled);
+    }
+
+    /// Raises the flag because of a signal, by its number.
+    pub fn cancel_by(&self, signal: i32) {
+        // Only the first counts; that there was one before is no failure.
+        let _ = self.0.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+        self.cancel();
+    }
+
+    /// The signal that raised the flag first, by its number.
+    #[must_use]
+    pub fn signal(&self) -> Option<i32> {
+        Some(self.0.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
     /// Whether the flag is raised.

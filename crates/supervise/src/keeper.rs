@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::process::Signal;
 
 use crate::clock::{after, monotonic_ns};
 use crate::protocol::{Inbox, Order, Report, post};
@@ -66,8 +67,8 @@ enum Tree {
     Empty,
     /// It is left alone.
     Running,
-    /// It was asked to end.
-    Asked { until: Instant },
+    /// It was asked to end, by a signal.
+    Asked { until: Instant, by: Signal },
     /// It is killed, round after round.
     Killing { since: Instant, pause: Duration },
 }
@@ -106,7 +107,7 @@ impl Keeper {
     fn wait(&self) -> io::Result<()> {
         let due = match self.tree {
             Tree::Empty | Tree::Running => None,
-            Tree::Asked { until } => Some(until.saturating_duration_since(Instant::now())),
+            Tree::Asked { until, .. } => Some(until.saturating_duration_since(Instant::now())),
             Tree::Killing { pause, .. } => Some(pause),
         };
         let due =
@@ -127,7 +128,7 @@ impl Keeper {
         while let Some(order) = self.inbox.take()? {
             match order {
                 Order::Start(start) => self.start(*start),
-                Order::Terminate { grace } => self.terminate(grace),
+                Order::Terminate { grace, signal } => self.terminate(grace, Signal::from_named_raw(signal).unwrap_or(Signal::TERM)),
             }
         }
         Ok(())
@@ -157,18 +158,18 @@ impl Keeper {
         }
     }
 
-    fn terminate(&mut self, grace: Duration) {
-        match self.tree {
-            Tree::Empty | Tree::Killing { .. } => {}
-            // Asking again only moves the end of the grace, so that a second Ctrl-C can shorten it.
-            Tree::Asked { until } => self.tree = Tree::Asked { until: until.min(after(grace)) },
-            Tree::Running => {
-                if !grace.is_zero() {
-                    kill::ask(self.program);
-                }
-                self.tree = Tree::Asked { until: after(grace) };
-            }
+    fn terminate(&mut self, grace: Duration, signal: Signal) {
+        let asked = match self.tree {
+            Tree::Empty | Tree::Killing { .. } => return,
+            Tree::Asked { until, by } => Some((until, by)),
+            Tree::Running => None,
+        };
+        if !grace.is_zero() && asked.is_none_or(|(_, by)| by != signal) {
+            kill::ask(self.program, signal);
         }
+        // Asking again only moves the end of the grace, so that a second Ctrl-C can shorten it.
+        let until = asked.map_or_else(|| after(grace), |(until, _)| until.min(after(grace)));
+        self.tree = Tree::Asked { until, by: signal };
     }
 
     fn reap(&mut self) {
@@ -188,7 +189,7 @@ impl Keeper {
         match self.tree {
             Tree::Empty => return,
             Tree::Running | Tree::Asked { .. } if self.inbox.ended => self.tree = Tree::Killing { since: now, pause: FIRST_PAUSE },
-            Tree::Asked { until } if until <= now => self.tree = Tree::Killing { since: now, pause: FIRST_PAUSE },
+            Tree::Asked { until, .. } if until <= now => self.tree = Tree::Killing { since: now, pause: FIRST_PAUSE },
             Tree::Running | Tree::Asked { .. } => return,
             Tree::Killing { since, pause } => self.tree = Tree::Killing { since, pause: (pause * 2).min(LONGEST_PAUSE) },
         }

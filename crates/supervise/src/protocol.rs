@@ -28,10 +28,12 @@ const LONGEST: usize = 64 << 20;
 pub(crate) enum Order {
     /// Starts the program; the first order, and given once.
     Start(Box<Start>),
-    /// SIGTERM now, SIGKILL after the grace, until nothing is left.
+    /// A signal now, SIGKILL after the grace, until nothing is left.
     Terminate {
         /// How long the tree may take to end on its own.
         grace: Duration,
+        /// The signal: SIGTERM goes to the whole tree, any other to the program's process group, as from a terminal.
+        signal: i32,
     },
 }
 
@@ -248,12 +250,12 @@ mod tests {
         let (near, far) = UnixStream::pair().expect("socket pair");
         let mut inbox = Inbox::default();
         for seconds in [1, 2] {
-            post(&near, &Order::Terminate { grace: Duration::from_secs(seconds) }).expect("sends");
+            post(&near, &Order::Terminate { grace: Duration::from_secs(seconds), signal: 15 }).expect("sends");
         }
         inbox.fill(&far).expect("reads");
         for seconds in [1, 2] {
             let order: Option<Order> = inbox.take().expect("parses");
-            assert!(matches!(order, Some(Order::Terminate { grace }) if grace.as_secs() == seconds), "{order:?}");
+            assert!(matches!(order, Some(Order::Terminate { grace, signal: 15 }) if grace.as_secs() == seconds), "{order:?}");
         }
         assert!(inbox.take::<Order>().expect("parses").is_none() && !inbox.ended);
         drop(near);

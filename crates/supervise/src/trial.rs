@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
 use regex::bytes::Regex;
+use rustix::process::Signal;
 
 use crate::clock::{Clock, after};
 use crate::exit::{Exit, TreeEnd};
@@ -169,8 +170,14 @@ impl Trial {
     ///
     /// A second call can only shorten the grace.
     pub fn terminate(&mut self, grace: Duration) {
+        self.pass_on(Signal::TERM.as_raw(), grace);
+    }
+
+    /// Does as [`Trial::terminate`] does, with another signal (by its number) before the grace. What is not SIGTERM goes to the program's process
+    /// group alone, as from a terminal.
+    pub fn pass_on(&mut self, signal: i32, grace: Duration) {
         // A keeper that is gone is told as an event of its own.
-        let _ = self.keeper.order(&Order::Terminate { grace });
+        let _ = self.keeper.order(&Order::Terminate { grace, signal });
     }
 
     /// Waits for the next event, at most for `timeout`.

@@ -1,12 +1,12 @@
 //! `bystander watch`: one command, run once with probes, and its hits as they come; or the places that a file has for probes.
 
 mod again;
+mod destination;
 mod list;
 pub(in crate::commands) mod problems;
 mod recording;
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,9 +24,10 @@ use bystander_supervise::trial::Inherited;
 
 use crate::args::WatchArgs;
 use crate::failure::{Failure, exit};
-use crate::output::{HitsTo, Output};
+use crate::output::Output;
 use crate::{interrupt, reading, state};
 
+use destination::Unused;
 use problems::Typed;
 use recording::Recording;
 
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
     let typed = problems::parse(&args.probes)?;
     let request = request(args, &typed)?;
     let checked = watching::check(request).map_err(|error| refused(&error, &typed, args.python.is_some()))?;
-    let to = destination(args)?;
+    let (to, unused) = destination::make(args.output.as_deref())?.unzip();
     let streams = streams(to.is_some()).map_err(|error| Failure::environment("failed to hand on the standard streams").because(&error))?;
     let path = named.map_or_else(|| StateDir::beside(&checked.request().cwd.join("any")), PathBuf::from);
     let state = StateDir::open(&path).map_err(|error| state::of_state(&error))?;
@@ -77,6 +78,7 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
         recording.fail(&failure.causes.join(": "));
         return Err(failure);
     }
+    unused.into_iter().for_each(Unused::keep);
     finish(recording, &summary, &run, &canceller, &state, output);
     match watched {
         Ok(()) => Ok(ExitCode::from(exit_code(&summary))),
@@ -127,17 +129,6 @@ fn request(args: &WatchArgs, typed: &[Typed]) -> Result<Request, Failure> {
         limit: args.limit,
         delivery: args.delivery.into(),
     })
-}
-
-/// The file for hits, made before anything runs.
-fn destination(args: &WatchArgs) -> Result<Option<HitsTo>, Failure> {
-    let Some(path) = &args.output else { return Ok(None) };
-    let file = File::create(path).map_err(|error| {
-        Failure::environment(format!("failed to make the file for hits {}", path.display()))
-            .because(&error)
-            .hint("name another with --output FILE")
-    })?;
-    Ok(Some(HitsTo { file, path: path.clone() }))
 }
 
 /// The program's streams: its own where hits go to a file; else both of its outputs go to our standard error, and hits have standard output for

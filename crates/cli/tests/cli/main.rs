@@ -25,5 +25,7 @@ mod secrets;
 mod show;
 mod story;
 mod watch;
+mod watch_output;
 mod watch_refused;
+mod watch_signals;
 mod world;

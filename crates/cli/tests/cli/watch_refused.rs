@@ -76,6 +76,15 @@ fn a_command_that_cannot_be_watched_says_why_and_what_to_do() {
     refused(&world, &["--pack", "vllm-memory", "--", "python3", "app.py"]).exits(3).says(&["find vLLM"]);
     refused(&world, &["-p", "app.py:4 via patch", "--", "python3", "app.py"]).exits(3).says(&["changes no file on disk", "patch apply"]);
     refused(&world, &["-p", p, "--output", "no/such/folder", "--", "python3", "app.py"]).exits(4).says(&["--output FILE"]);
+    for taken in ["app.py", "start.sh", "."] {
+        let before = fs::read(world.path(taken)).ok();
+        refused(&world, &["-p", p, "--output", taken, "--", "python3", "app.py"])
+            .exits(3)
+            .says(&["is there", "--output FILE, or remove it"]);
+        assert_eq!(fs::read(world.path(taken)).ok(), before, "{taken}");
+    }
+    refused(&world, &["-p", p, "--output", "new", "--state", "/proc/bystander", "--", "python3", "app.py"]).exits(4);
+    assert!(!world.path("new").exists(), "a file for hits of a program that was never launched");
     if let Some(old) = old_python() {
         let exe = old.path.to_str().expect("text");
         refused(&world, &["-p", p, "--", exe, "app.py"]).exits(3).says(&["3.8 or newer"]);

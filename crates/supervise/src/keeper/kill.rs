@@ -10,21 +10,22 @@ use rustix::process::{Signal, kill_process_group};
 use crate::identity::{Held, as_pid};
 use crate::procfs::{Stat, descendants, descends_from, stat};
 
-/// Asks every process of the tree to end: the program's group as a whole, those that left it one by one.
-pub(super) fn ask(program: Option<u32>) {
+/// Asks the tree to end: the program's group as a whole; by SIGTERM those that left it, too, one by one. Any other signal is one that a terminal
+/// sends, and a terminal sends it to one group.
+pub(super) fn ask(program: Option<u32>, signal: Signal) {
     let mut group_lives = false;
     for (held, stat) in living_descendants() {
         if Some(stat.pgrp) == program {
             group_lives = true;
-        } else {
-            held.signal(Signal::TERM);
+        } else if signal == Signal::TERM {
+            held.signal(signal);
             // A stopped process would not see it.
             held.signal(Signal::CONT);
         }
     }
     // Only while a member lives is the group's number surely ours.
     if let (true, Some(group)) = (group_lives, program.and_then(as_pid)) {
-        let _ = kill_process_group(group, Signal::TERM);
+        let _ = kill_process_group(group, signal);
         let _ = kill_process_group(group, Signal::CONT);
     }
 }
