@@ -82,6 +82,20 @@ pub enum EditError {
     /// Others changed the file so that the edit cannot be taken out safely; the journal keeps both versions.
     #[error("undo {0}")]
     Conflict(Box<Conflict>),
+    /// Another edit was made on the text of this one; nothing was written.
+    #[error("undo edit `{name}` ({id}) of {file}: edit `{above_name}` ({above}) lies on it: revert {above} first", file = file.display())]
+    Covered {
+        /// The edit that was to be undone.
+        id: String,
+        /// Its name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// The edit that lies on it.
+        above: String,
+        /// Its name.
+        above_name: String,
+    },
     /// The file holds the mark of an edit that is in no journal of this user; nothing was written.
     #[error("edit {file}: it holds edit {id}, which is none of this user's: another user made it, or its text was copied here", file = file.display())]
     Foreign {

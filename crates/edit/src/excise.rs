@@ -5,6 +5,8 @@
 //! else is a conflict, and nothing is guessed.
 
 mod by_mark;
+mod by_parts;
+mod remains;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -43,6 +45,12 @@ pub(crate) enum Excision {
     Unclear(String),
 }
 
+/// The old text that a person who takes the edit out by hand must put back; `None` where the edit took nothing out.
+pub(crate) fn put_back<'b>(change: &Change<'b>) -> Option<&'b [u8]> {
+    let old = &change.before[change.removed.clone()];
+    (!old.trim_ascii().is_empty() && by_parts::parts(change).is_none()).then_some(old)
+}
+
 type Translation = for<'t> fn(&'t [u8]) -> Cow<'t, [u8]>;
 
 /// Takes the edit out of `current`.
@@ -64,7 +72,10 @@ pub(crate) fn excise(change: &Change<'_>, current: &[u8]) -> Excision {
     if let Some(cut) = change.mark.and_then(|mark| by_mark::by_mark(change, mark, current)) {
         return Excision::Cut(cut);
     }
-    match what_is_left(change, current) {
+    if let Some(cut) = change.mark.and_then(|mark| by_parts::by_parts(change, mark, current)) {
+        return Excision::Cut(cut);
+    }
+    match remains::remains(change, current) {
         // Others may have worked on all of its words: what counts is its mark.
         Excision::Gone if change.mark.is_some_and(|mark| memchr::memmem::find(current, mark).is_some()) => {
             Excision::Unclear("its mark is there, and its text is not".to_owned())
@@ -144,40 +155,6 @@ fn lines_after(bytes: &[u8], at: usize, count: usize) -> &[u8] {
     &bytes[at..end]
 }
 
-/// Tells, where the text was not found as a whole, whether parts of it are.
-fn what_is_left(change: &Change<'_>, current: &[u8]) -> Excision {
-    let inserted = &change.after[change.inserted.clone()];
-    if inserted.is_empty() {
-        let put_back = occurrences(current, &change.before[change.removed.clone()], PLACES).len();
-        let had = occurrences(change.before, &change.before[change.removed.clone()], PLACES).len();
-        return if put_back >= had {
-            Excision::Gone
-        } else {
-            Excision::Unclear("the place that its text was taken out of is not there any more".to_owned())
-        };
-    }
-    let own: Vec<&[u8]> = words(inserted).filter(|word| memchr::memmem::find(change.before, word).is_none()).collect();
-    if let Some(left) = own.iter().find(|word| memchr::memmem::find(current, word).is_some()) {
-        return Excision::Unclear(format!("parts of its text seem to be there, such as `{}`", String::from_utf8_lossy(left)));
-    }
-    if !own.is_empty() {
-        return Excision::Gone;
-    }
-    let bare = |text: &[u8]| text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect::<Vec<u8>>();
-    let text = bare(inserted);
-    let clear = |bytes: &[u8]| !text.is_empty() && memchr::memmem::find(&bare(bytes), &text).is_none();
-    if clear(change.before) && clear(current) {
-        Excision::Gone
-    } else {
-        Excision::Unclear("its text is too common to be told from that of others".to_owned())
-    }
-}
-
-/// The words of a text that are long enough to tell it from another.
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80)).filter(|word| word.len() >= 4)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Change, Excision, excise};
@@ -225,6 +202,20 @@ mod tests {
         assert!(
             matches!(print(|text| text.replace("debug_print(y)", "debug_print( y )")), Excision::Unclear(why) if why.contains("debug_print"))
         );
+    }
+
+    #[test]
+    fn a_line_of_the_text_that_is_left_is_a_conflict_however_short_it_is() {
+        let insert = Action::InsertAfter("    if y:\n        y = 2\n".to_owned());
+        let left = |others: &dyn Fn(String) -> String| undone(FILE, "    y = x\n", &insert, others);
+        for line in ["    if y:\n", "        y = 2\n"] {
+            assert!(matches!(left(&|text| text.replace(line, "")), Excision::Unclear(_)), "{line}");
+        }
+        assert_eq!(left(&|_| FILE.replace("z = x", "z = 7")), Excision::Gone);
+        // A line that the original had too counts where there is one more of it than there was.
+        let twice = Action::InsertAfter("    z = x\n    own_call()\n".to_owned());
+        assert!(matches!(undone(FILE, "    y = x\n", &twice, |text| text.replace("    own_call()\n", "")), Excision::Unclear(_)));
+        assert_eq!(undone(FILE, "    y = x\n", &twice, |_| FILE.replace("import os", "import re")), Excision::Gone);
     }
 
     #[test]

@@ -26,7 +26,27 @@ pub(crate) fn of(id: &str) -> String {
 
 /// The first mark in bytes: where it starts, and the id in it.
 pub(crate) fn first(bytes: &[u8]) -> Option<(usize, String)> {
-    memchr::memmem::find_iter(bytes, PREFIX).find_map(|at| Some((at, id_at(bytes, at)?)))
+    all(bytes).next()
+}
+
+/// The marks in bytes: where each starts, and the id in it.
+pub(crate) fn all(bytes: &[u8]) -> impl Iterator<Item = (usize, String)> + '_ {
+    memchr::memmem::find_iter(bytes, PREFIX).filter_map(|at| Some((at, id_at(bytes, at)?)))
+}
+
+/// Bytes without a mark and the comment, or idle text, that holds it.
+pub(crate) fn without(bytes: &[u8], mark: &[u8]) -> Vec<u8> {
+    let Some(at) = memchr::memmem::find(bytes, mark) else { return bytes.to_vec() };
+    let (head, tail) = (&bytes[..at], &bytes[at + mark.len()..]);
+    if let (Some(head), Some(tail)) = (head.strip_suffix(b"'"), tail.strip_prefix(b"'")) {
+        return [head.strip_suffix(b"; ").unwrap_or(head), tail].concat();
+    }
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let cut = |bytes: &[u8], goes: &dyn Fn(&u8) -> bool| bytes.len() - bytes.iter().rev().take_while(|byte| goes(byte)).count();
+    let head = &head[..cut(head, &is_blank)];
+    let head = &head[..cut(head, &|byte| !byte.is_ascii_whitespace())];
+    let head = &head[..cut(head, &is_blank)];
+    [head, tail.strip_prefix(b" */").unwrap_or(tail)].concat()
 }
 
 /// The ids of all marks in bytes.
@@ -45,7 +65,17 @@ fn id_at(bytes: &[u8], at: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{first, new_id, of};
+    use super::{first, new_id, of, without};
+
+    #[test]
+    fn a_text_is_given_without_its_mark() {
+        let bare = |text: &str| String::from_utf8(without(text.as_bytes(), b"MARK")).expect("text");
+        assert_eq!(bare("; y=2  # MARK\n"), "; y=2\n");
+        assert_eq!(bare(" log(); /* MARK */"), " log();");
+        assert_eq!(bare("f(); 'MARK'; "), "f(); ");
+        assert_eq!(bare("a\nb  -- MARK"), "a\nb");
+        assert_eq!(bare("none"), "none");
+    }
 
     #[test]
     fn a_mark_is_found_and_what_only_looks_like_one_is_not() {

@@ -54,7 +54,17 @@ pub(crate) fn verify(disk: &Disk, records: &[Record], root: Option<&Path>) -> Re
 
 /// An edit that was taken out of a file that others changed: nobody can say that the file is what it would be without it.
 fn taken_out(record: &Record, later: bool, current: Option<&(Vec<u8>, Metadata)>) -> Option<PatchNote> {
-    let undone = record.undone.as_ref().filter(|undone| !undone.exact && !later)?;
+    let undone = record.undone.as_ref().filter(|undone| (!undone.exact || undone.kept) && !later)?;
+    if undone.kept {
+        let (_, metadata) = current.filter(|(_, metadata)| undone.ctime == Some(metadata.ctime))?;
+        let text = format!(
+            "since edit `{}` ({}) was made others changed its rights, and the undo kept that: {}",
+            record.name,
+            record.id,
+            differences(&Metadata { mtime: metadata.mtime, ..record.original.clone() }, metadata)
+        );
+        return Some(PatchNote { file: Some(record.real.clone()), text });
+    }
     let sum = current.map(|(bytes, _)| crate::encode::sha256(bytes));
     if sum.as_ref() == Some(&record.before.sha256) {
         return None;
@@ -167,8 +177,9 @@ fn reverted(record: &Record, later: bool, current: Option<&(Vec<u8>, Metadata)>,
     if undone.sha256.as_ref() != Some(&crate::encode::sha256(bytes)) {
         problems.push(problem(record, ProblemKind::Bytes, format!("the bytes are not those that the undo of edit `{name}` ({id}) left")));
     }
+    // What others gave the file between the edit and its undo is theirs.
     if record.before.sha256 == crate::encode::sha256(bytes)
-        && (!record.original.same_rights(metadata) || (record.original.mtime != metadata.mtime && !record.renews))
+        && ((!undone.kept && !record.original.same_rights(metadata)) || (record.original.mtime != metadata.mtime && !record.renews))
     {
         let text = format!(
             "mode, owner, times or attributes are not those of before edit `{name}` ({id}): {}",

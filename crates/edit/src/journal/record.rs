@@ -81,6 +81,9 @@ pub(crate) struct Undone {
     /// Bytecode files that were removed.
     #[serde(with = "encode::paths")]
     pub(crate) bytecode_removed: Vec<PathBuf>,
+    /// Whether mode, owner or attributes that others gave the file were kept.
+    #[serde(default)]
+    pub(crate) kept: bool,
 }
 
 /// The record of one edit.

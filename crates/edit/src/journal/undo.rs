@@ -14,12 +14,15 @@ use super::{apply, cache};
 use crate::bytecode;
 use crate::encode::sha256;
 use crate::error::{Conflict, EditError};
-use crate::excise::{Change, Excision, excise};
+use crate::excise::{Change, Excision, excise, put_back};
 use crate::merge::merge;
 use crate::metadata::{FileTime, Metadata, put_times};
 use crate::mtime::{self, Stamp};
 use crate::registry::Registry;
 use crate::target;
+
+/// A longer text to put back is looked up in the copy.
+const SHOWN: usize = 120;
 
 /// What is to be done to the file.
 enum Plan {
@@ -29,8 +32,10 @@ enum Plan {
     Rewrite { bytes: Vec<u8>, how: String },
     /// Nothing: the file is gone, or holds nothing of the edit.
     Leave { how: &'static str },
-    /// Nothing: it cannot be told what to do.
-    Conflict { why: String },
+    /// Nothing: another edit was made on its text.
+    Covered { above: Box<Record> },
+    /// Nothing: it cannot be told what to do; `old` is what was taken out and must be put back.
+    Conflict { why: String, old: Option<Vec<u8>> },
 }
 
 /// The file as it stands.
@@ -56,25 +61,29 @@ pub(super) fn undo(disk: &Disk, registry: &Registry, record: &Record, records: &
     let found = match write::look(&record.real) {
         Ok(found) => found.map(|(bytes, metadata)| Found { bytes, metadata }),
         Err(EditError::Io { source, .. }) if !record.real.is_file() || record.real.is_symlink() => {
-            return conflict(disk, &mut record, &format!("it is no longer a regular file ({source})"));
+            return conflict(disk, &mut record, &format!("it is no longer a regular file ({source})"), None);
         }
         Err(error) => return Err(error),
     };
     let plan = plan(disk, &record, records, &copies, found.as_ref())?;
-    let (exact, how) = match plan {
-        Plan::Conflict { why } => return conflict(disk, &mut record, &why),
-        Plan::Leave { how } => (false, how.to_owned()),
+    let (exact, kept, how) = match plan {
+        Plan::Conflict { why, old } => return conflict(disk, &mut record, &why, old.as_deref()),
+        Plan::Covered { above } => {
+            let Record { id, name, real: file, .. } = record;
+            return Err(EditError::Covered { id, name, file, above: above.id, above_name: above.name });
+        }
+        Plan::Leave { how } => (false, false, how.to_owned()),
         Plan::Restore { bytes, original, how } => {
             let Some(found) = &found else { return Err(EditError::Changed { file: record.real.clone() }) };
             let kept = restore(disk, &mut record, found, &bytes, &original)?;
             let renewed = record.renews && found.bytes != bytes;
             let how = if renewed { format!("{how}, with a new modification time so that make and cargo build it again") } else { how };
-            (true, if kept { format!("{how}, with the mode, owner or attributes that others gave it") } else { how })
+            (true, kept, if kept { format!("{how}, with the mode, owner or attributes that others gave it") } else { how })
         }
         Plan::Rewrite { bytes, how } => {
             let Some(found) = &found else { return Err(EditError::Changed { file: record.real.clone() }) };
             rewrite(disk, &mut record, found, &bytes, records)?;
-            (false, how)
+            (false, false, how)
         }
     };
     disk.steps.reached("the undo is done").map_err(EditError::io("write", &record.real))?;
@@ -82,7 +91,7 @@ pub(super) fn undo(disk: &Disk, registry: &Registry, record: &Record, records: &
     let last = found.as_ref().filter(|found| found.bytes != copies.before);
     let bytecode_removed =
         clean_bytecode(disk, &record, records, &copies.after, last.map(|last| (&last.bytes[..], &last.metadata)), exact)?;
-    finish(disk, registry, &mut record, exact, how, bytecode_removed)
+    finish(disk, registry, &mut record, (exact, kept), how, bytecode_removed)
 }
 
 /// Decides what to do to the file.
@@ -114,7 +123,7 @@ fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found
         }
     }
     if !fits(&record.removed, &copies.before) || !fits(&record.inserted, &copies.after) {
-        return Ok(Plan::Conflict { why: "its record is damaged".to_owned() });
+        return Ok(Plan::Conflict { why: "its record is damaged".to_owned(), old: None });
     }
     let mark = record.mark();
     let (removed, inserted) = (record.removed.clone(), record.inserted.clone());
@@ -130,9 +139,26 @@ fn plan(disk: &Disk, record: &Record, records: &[Record], copies: &Copies, found
         },
         Excision::Unclear(why) => match merge(&change, current).filter(|bytes| !record.is_in(bytes)) {
             Some(bytes) => Plan::Rewrite { bytes, how: "merged out of a file that others changed".to_owned() },
-            None => Plan::Conflict { why },
+            None => match covered_by(disk, record, records, copies)? {
+                Some(above) => Plan::Covered { above },
+                None => Plan::Conflict { why, old: put_back(&change).map(<[u8]>::to_vec) },
+            },
         },
     })
+}
+
+/// The oldest edit that is still in the file and was made on this one's text, so that its undo gives that back.
+fn covered_by(disk: &Disk, record: &Record, records: &[Record], copies: &Copies) -> Result<Option<Box<Record>>, EditError> {
+    let Some(text) = copies.after.get(record.inserted.clone()).filter(|text| !text.trim_ascii().is_empty()) else { return Ok(None) };
+    let count = |bytes: &[u8]| memchr::memmem::find_iter(bytes, text).count();
+    for above in records.iter().filter(|other| other.seq > record.seq && other.is_active() && other.is_of(&record.real, &record.original)) {
+        let before = disk.read_copy(&above.id, "before", &above.before)?;
+        let after = disk.read_copy(&above.id, "after", &above.after)?;
+        if count(&before) > count(&after) {
+            return Ok(Some(Box::new(above.clone())));
+        }
+    }
+    Ok(None)
 }
 
 fn fits(range: &Range<usize>, bytes: &[u8]) -> bool {
@@ -256,7 +282,7 @@ fn finish(
     disk: &Disk,
     registry: &Registry,
     record: &mut Record,
-    exact: bool,
+    (exact, kept): (bool, bool),
     how: String,
     bytecode_removed: Vec<PathBuf>,
 ) -> Result<RevertedEdit, EditError> {
@@ -266,7 +292,7 @@ fn finish(
     record.state = EditState::Reverted;
     (record.pending, record.conflict) = (None, None);
     let at = jiff::Timestamp::now().to_string();
-    record.undone = Some(Undone { at, exact, how, sha256: sum, ctime, bytecode_removed });
+    record.undone = Some(Undone { at, exact, how, sha256: sum, ctime, bytecode_removed, kept });
     disk.save(record)?;
     registry.release(&record.id)?;
     disk.steps.reached("the registry is released").map_err(EditError::io("write", &record.real))?;
@@ -275,10 +301,15 @@ fn finish(
 }
 
 /// Puts a conflict on record and says what to do.
-fn conflict(disk: &Disk, record: &mut Record, why: &str) -> Result<RevertedEdit, EditError> {
+fn conflict(disk: &Disk, record: &mut Record, why: &str, old: Option<&[u8]>) -> Result<RevertedEdit, EditError> {
     let (before, after) = (disk.copy_path(&record.id, "before"), disk.copy_path(&record.id, "after"));
     let (was, with) = (before.display(), after.display());
-    let why = format!("{why}; take its text out by hand (before: {was}, with the edit: {with}), then revert again");
+    let mend = match old.map(|old| String::from_utf8_lossy(old).trim().to_owned()) {
+        Some(old) if old.len() <= SHOWN && !old.contains(['\n', '\r']) => format!("take its text out and put back `{old}` by hand"),
+        Some(_) => "put back the text that it took the place of by hand".to_owned(),
+        None => "take its text out by hand".to_owned(),
+    };
+    let why = format!("{why}; {mend} (before: {was}, with the edit: {with}), then revert again");
     record.state = EditState::Conflict;
     record.conflict = Some(why.clone());
     disk.save(record)?;

@@ -10,4 +10,5 @@ mod meanwhile;
 mod patches;
 mod prepare;
 mod registry;
+mod stacked;
 mod world;
