@@ -8,6 +8,7 @@ use crate::interpreter::{clear, raised};
 use crate::names::is_shown;
 use crate::object;
 use crate::python::{Ref, Trouble, kind};
+use crate::quiet::quiet;
 use crate::secret::is_secret;
 use crate::writer::{HAS_ITEMS, TRUNCATED, Writer, field, tag};
 
@@ -202,15 +203,16 @@ impl Keys {
     }
 }
 
-/// Whether a key that is longer than what is shown of it looks secret; `None` where what is shown tells.
+/// Whether a key that may be longer than what is shown of it looks secret; `None` where what is shown tells.
 ///
 /// The text lies in the ring for a moment, behind what is published.
 fn key_looks_secret(out: &mut Writer, key: Ref) -> Option<bool> {
-    if key.kind() != kind!(PyUnicode_Type) || key.characters() <= KEY_LIMIT {
+    let start = out.position();
+    if key.kind() == kind!(PyUnicode_Type) && key.characters() > KEY_LIMIT {
+        characters(out, key, TEXT_LIMIT);
+    } else if !(key.kind() == kind!(PyTuple_Type) || key.kind() == kind!(PyBytes_Type)) || !key_text(out, key, usize::MAX) {
         return None;
     }
-    let start = out.position();
-    characters(out, key, TEXT_LIMIT);
     let secret = is_secret(out.since(start.wrapping_add(4)));
     if !out.is_full() {
         out.rewind(start);
@@ -218,16 +220,19 @@ fn key_looks_secret(out: &mut Writer, key: Ref) -> Option<bool> {
     Some(secret)
 }
 
-/// Writes the text of a key; false where its type is none that is shown.
+/// Writes the text of a key; false where to make it could run code of the program, or take long.
 fn key_text(out: &mut Writer, key: Ref, most: usize) -> bool {
     let kind = key.kind();
     if kind == kind!(PyUnicode_Type) {
         characters(out, key, most);
         return true;
     }
-    let plain = kind == kind!(PyLong_Type) || kind == kind!(PyFloat_Type) || kind == kind!(PyBool_Type) || key.is_none();
-    if !plain {
+    if !is_short(key, DEPTH) {
         return false;
+    }
+    if kind == kind!(PyTuple_Type) {
+        // Its text is made by way of a list, which the collector watches.
+        quiet();
     }
     match key.shown_by(kind) {
         Ok(text) => {
@@ -238,6 +243,25 @@ fn key_text(out: &mut Writer, key: Ref, most: usize) -> bool {
             clear();
             false
         }
+    }
+}
+
+/// Tells whether a key is an exact built-in whose text is short, and a tuple all of whose items are.
+fn is_short(key: Ref, depth: u32) -> bool {
+    let kind = key.kind();
+    if kind == kind!(PyLong_Type) {
+        is_shown(key)
+    } else if kind == kind!(PyUnicode_Type) {
+        key.characters() <= TEXT_LIMIT
+    } else if kind == kind!(PyBytes_Type) {
+        key.size() <= TEXT_LIMIT
+    } else if kind == kind!(PyTuple_Type) {
+        let length = key.tuple_size();
+        depth > 0
+            && length <= ITEM_LIMIT
+            && (0..length).all(|index| key.tuple_item_within(index).is_some_and(|item| is_short(item, depth - 1)))
+    } else {
+        kind == kind!(PyFloat_Type) || kind == kind!(PyBool_Type) || key.is_none()
     }
 }
 

@@ -12,6 +12,7 @@ const HEAD: usize = 7;
 const TAIL: usize = 9;
 const TAIL_CHECK: usize = 10;
 const ERRORS: usize = 6;
+const FORKS: usize = 11;
 const FIRST_PROBE: usize = 16;
 const WORDS_A_PROBE: usize = 4;
 const THREADS: usize = 64;
@@ -133,15 +134,24 @@ impl Live {
         word.store(word.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Takes a token of a probe's bucket: one comes every `interval` nanoseconds, and there is room for one second's worth.
-    pub(crate) fn take_token(&mut self, probe: usize, interval: u64) -> bool {
+    /// Tells whether a probe's bucket has a token: one comes every `interval` nanoseconds, and there is room for one second's worth.
+    pub(crate) fn has_token(&mut self, probe: usize, interval: u64) -> bool {
+        self.gate(probe).full_at.saturating_sub(system::coarse_ns()) <= SECOND.saturating_sub(interval)
+    }
+
+    /// Takes a token of a probe's bucket.
+    pub(crate) fn take_token(&mut self, probe: usize, interval: u64) {
         let now = system::coarse_ns();
         let gate = self.gate(probe);
-        if gate.full_at.saturating_sub(now) > SECOND.saturating_sub(interval) {
-            return false;
-        }
         gate.full_at = if gate.full_at > now { gate.full_at } else { now }.wrapping_add(interval);
-        true
+    }
+
+    /// Counts a fork of this process.
+    pub(crate) fn add_fork(&self) {
+        if !self.base.is_null() {
+            let word = self.word(FORKS);
+            word.store(word.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
     }
 
     /// The kernel's number of the running thread, remembered by the interpreter's own, which is never given again.

@@ -1,7 +1,7 @@
 //! A probe: the object that an injected statement stores into, and what such a store does.
 //!
 //! `probe[0] = (a, b, c)` is served by `mp_ass_subscript`. The store makes no system call, runs no Python code, keeps the GIL,
-//! keeps nothing, and never raises. In order: count, limit, bucket, condition, captures. The key says how many names without a
+//! keeps nothing, and never raises. In order: count, limit, bucket, condition, captures; what does not hold takes no token. The key says how many names without a
 //! value are being handled around the store, and where a name has none, the probe itself stands for it.
 
 use core::ffi::c_int;
@@ -71,7 +71,7 @@ fn hit(plan: &Plan, me: Ref, key: Ref, values: Ref) {
     if live.admitted(plan.index) >= plan.limit {
         return;
     }
-    if plan.interval > 0 && !live.take_token(plan.index, plan.interval) {
+    if plan.interval > 0 && !live.has_token(plan.index, plan.interval) {
         live.add(plan.index, Count::Throttled);
         return;
     }
@@ -85,6 +85,9 @@ fn hit(plan: &Plan, me: Ref, key: Ref, values: Ref) {
         Ok(true) => {
             if conditional {
                 live.add(plan.index, Count::Hits);
+            }
+            if plan.interval > 0 {
+                live.take_token(plan.index, plan.interval);
             }
             live.admit(plan.index);
             record(live, plan, scene);

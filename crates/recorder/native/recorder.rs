@@ -75,9 +75,10 @@ struct Definition {
 }
 
 /// They end with one that has no name.
-static METHODS: Shared<[Method; 3]> = Shared::new([
+static METHODS: Shared<[Method; 4]> = Shared::new([
     Method { name: c"open".as_ptr(), function: Some(open), flags: WITH_ARGUMENTS, doc: null() },
     Method { name: c"close".as_ptr(), function: Some(close), flags: WITH_ARGUMENTS, doc: null() },
+    Method { name: c"forked".as_ptr(), function: Some(forked), flags: WITH_ARGUMENTS, doc: null() },
     Method { name: null(), function: None, flags: 0, doc: null() },
 ]);
 static SLOTS: Shared<[Slot; 2]> =
@@ -163,6 +164,17 @@ unsafe extern "C" fn close(_module: Pointer, arguments: Pointer) -> Pointer {
     let state = Ref::new(arguments).and_then(|tuple| tuple.tuple_item(0)).and_then(Ref::exact_i64);
     if let Some(state) = state.and_then(|state| usize::try_from(state).ok()) {
         unmap(state);
+    }
+    none().held().into_pointer()
+}
+
+/// `forked(state)`: counts a fork of this process in its ring.
+unsafe extern "C" fn forked(_module: Pointer, arguments: Pointer) -> Pointer {
+    let state = Ref::new(arguments).and_then(|tuple| tuple.tuple_item(0)).and_then(Ref::exact_i64);
+    let slot = state.and_then(|state| STATES.get(usize::try_from(state).ok()?));
+    // SAFETY: as in `open`.
+    if let Some(live) = slot.and_then(|slot| unsafe { live::at(*slot.get()).as_mut() }) {
+        live.add_fork();
     }
     none().held().into_pointer()
 }

@@ -80,24 +80,35 @@ def _mapping(value, depth):
     entries = known["entries"] = {}
     try:
         for key, entry in value.items():
-            text = _key(key)
-            if text is None or len(entries) == ITEM_LIMIT:
+            name = key[:TEXT_LIMIT] if type(key) is str else _key(key)
+            if name is None or len(entries) == ITEM_LIMIT:
                 known["truncated"] = True
                 break
-            name = key[:TEXT_LIMIT] if type(key) is str else text
-            entries[text] = encode(entry, depth - 1) if secrecy(name) == NEVER else _REDACTED
+            entries[name[:_KEY_LIMIT]] = encode(entry, depth - 1) if secrecy(name) == NEVER else _REDACTED
     except RuntimeError:  # Another thread changed the dict meanwhile.
         known["truncated"] = True
     return known
 
 
 def _key(key):
+    """The text of a key that is no str; None where to make it could run code of the program, or take long."""
     kind = type(key)
-    if kind is str:
-        return key[:_KEY_LIMIT]
-    if kind is int or kind is float or kind is bool or key is None:
-        return repr(key)[:_KEY_LIMIT]
-    return None
+    if kind is str or not _is_short(key, kind, DEPTH):
+        return None
+    return repr(key)
+
+
+def _is_short(key, kind, depth):
+    """Tells whether a key is an exact built-in whose text is short, and a tuple all of whose items are."""
+    if kind is int:
+        return key.bit_length() <= _INT_BITS
+    if kind is float or kind is bool or key is None:
+        return True
+    if kind is str or kind is bytes:
+        return len(key) <= TEXT_LIMIT
+    if kind is tuple and depth > 0 and len(key) <= ITEM_LIMIT:
+        return all([_is_short(item, type(item), depth - 1) for item in key])
+    return False
 
 
 def _other(value, kind):

@@ -26,7 +26,7 @@ class Gate:
         self.holds = None
         if condition is not None:
             self.passes = _conditional(ring, index, state, bucket)
-            self.holds = _judging(ring, index, state, condition)
+            self.holds = _judging(ring, index, state, bucket, condition)
         elif bucket is not None:
             self.passes = _limited(ring, index, state, bucket)
         else:
@@ -51,7 +51,10 @@ class _Admitted:
 
 
 class Bucket:
-    """A token bucket as one number, the time at which it is full: `rate` tokens a second, room for one second's worth, at least one."""
+    """A token bucket as one number, the time at which it is full: `rate` tokens a second, room for one second's worth, at least one.
+
+    It is asked before any other work, and only a pass whose condition held takes a token: else what does not hold would use them up.
+    """
 
     __slots__ = ("interval", "room", "full_at", "turn_away")
 
@@ -61,8 +64,15 @@ class Bucket:
         self.full_at = 0
         self.turn_away = turn_away
 
+    def has(self):
+        """Tells whether there is a token; counts the pass where there is none."""
+        if self.full_at - monotonic_ns() > self.room:
+            self.turn_away()
+            return False
+        return True
+
     def take(self):
-        """Takes a token; counts the pass where there is none."""
+        """Takes a token; counts the pass where there is none, as where another thread was faster."""
         now = monotonic_ns()
         full_at = self.full_at
         if full_at - now > self.room:
@@ -99,12 +109,12 @@ def _conditional(ring, index, state, bucket):
 
     def passes():
         count_pass()
-        return not state.full and (bucket is None or bucket.take())
+        return not state.full and (bucket is None or bucket.has())
 
     return passes
 
 
-def _judging(ring, index, state, condition):
+def _judging(ring, index, state, bucket, condition):
     count_hit, count_misjudged = ring.counter(HITS, index), ring.counter(MISJUDGED, index)
 
     def holds(values):
@@ -118,6 +128,6 @@ def _judging(ring, index, state, condition):
             held = None
         if held is None:
             count_misjudged()
-        return bool(held) and state.take(count_hit())
+        return bool(held) and (bucket is None or bucket.take()) and state.take(count_hit())
 
     return holds

@@ -319,6 +319,29 @@ class Reading(unittest.TestCase):
                 self.read(text, value)
             self.assertEqual(getattr(caught.exception, "word", "AttributeError"), word, text)
 
+    def test_keys_of_built_in_types_are_their_text(self):
+        keys = [None, (1, "a"), (), ((1.5, None), b"x"), b"it's", True, -0.0, "s"]
+        shown = encode.encode({key: number for number, key in enumerate(keys)})
+        self.assertEqual(list(shown["entries"]), [repr(key) for key in keys[:-1]] + ["s"])
+        self.assertNotIn("truncated", shown)
+
+    def test_keys_that_are_not_asked_end_what_is_shown(self):
+        class Told:
+            def __repr__(self):
+                raise SystemExit("code of the program")
+
+        class Int(int):
+            __repr__ = Told.__repr__
+
+        for key in ((Told(),), ((1, Told()),), (Int(1),), (((1,),),), tuple(range(9)), ("x" * 201,), b"x" * 201, 1 << 5000, (1 << 5000,), Int(1)):
+            shown = encode.encode({"first": 1, key: 2, "last": 3})
+            self.assertEqual((list(shown["entries"]), shown["len"], shown["truncated"]), (["first"], 3, True))
+
+    def test_a_secret_in_a_key_that_is_cut_is_found(self):
+        shown = encode.encode({("k" * 60, "api_key"): 1, ("user", "x"): 2, b"password": 3})
+        self.assertEqual(list(shown["entries"].values()), [{"redacted": True}, 2, {"redacted": True}])
+        self.assertEqual([len(key) for key in shown["entries"]], [50, 13, 11])
+
     def test_numbers_are_one_key_whatever_their_type(self):
         for text, value, expected in [
             ("v[1]", {True: 5}, 5), ("v[True]", {1: 6}, 6), ("v[1.0]", {1: 7}, 7), ("v[0]", {-0.0: 8}, 8), ("v['x']", {Key("y"): 1, "x": 9}, 9),

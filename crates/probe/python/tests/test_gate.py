@@ -104,6 +104,22 @@ class Rates(RingCase):
             probed.names["f"](number)
         self.assertEqual((recorded(probed), counts(probed)), ([[0]], [50, 50, 49, 0]))
 
+    def test_only_what_holds_takes_a_token(self):
+        probed = Probed(self, SOURCE, spec(["n"], after="m = ...", condition="n == 25", rate=1.0, limit=100))
+        for number in range(30):
+            probed.names["f"](number)
+        self.assertEqual((recorded(probed), counts(probed)), ([[25]], [30, 1, 4, 0]))
+        probed = Probed(self, SOURCE, spec(["n"], after="m = ...", condition="n.missing", rate=1.0))
+        for number in range(5):
+            probed.names["f"](number)
+        self.assertEqual(counts(probed), [5, 0, 0, 5])
+
+    def test_a_token_that_another_thread_took_meanwhile_is_gone(self):
+        turned_away = []
+        bucket = gate.Bucket(0.001, lambda: turned_away.append(1))
+        self.assertEqual((bucket.has(), bucket.has(), bucket.take(), bucket.take(), bucket.has()), (True, True, True, False, False))
+        self.assertEqual(len(turned_away), 2)
+
     def test_tokens_come_back_with_time(self):
         turned_away = []
         bucket = gate.Bucket(4.0, lambda: turned_away.append(1))

@@ -117,6 +117,11 @@ fn moments_conditions_limits_and_rates_count_as_in_plain_python() {
         ProbeSpec { limit: Some(4), ..named("four", "moments:half", &["number"]) },
         ProbeSpec { limit: Some(2), condition: Some("number > 5".into()), ..named("two", "moments:half", &["number"]) },
         ProbeSpec { rate: Some("1/h".parse().expect("a rate")), ..named("slow", "moments:half", &["number"]) },
+        ProbeSpec {
+            rate: Some("1/h".parse().expect("a rate")),
+            condition: Some("number == 7".into()),
+            ..named("once", "moments:half", &["number"])
+        },
         named("maybe", "moments:maybe@return", &["number", "found", "return"]),
         named("module", "moments.py:4", &["LIMIT", "__name__"]),
     ];
@@ -134,6 +139,7 @@ fn moments_conditions_limits_and_rates_count_as_in_plain_python() {
             "3.{}",
             python.minor
         );
+        assert_eq!((of("once").hits, of("once").throttled, of("once").dropped), (Some(1), Some(2), Some(0)), "3.{}", python.minor);
         assert_eq!((of("slow").throttled, of("slow").dropped), (Some(9), Some(0)), "3.{}", python.minor);
     });
 }
