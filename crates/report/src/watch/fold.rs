@@ -4,7 +4,7 @@ use bystander_model::FORMAT;
 use bystander_model::event::EventBody;
 use bystander_model::hit::{Receipt, ReceiptState};
 use bystander_model::ids::{RunId, TimeNs};
-use bystander_model::probe::ProbeSpec;
+use bystander_model::probe::{Moment, Place, ProbeSpec};
 use bystander_model::watch::{ProbeSummary, WatchEnd, WatchEvent, WatchProbe, WatchStart, WatchStatus, WatchSummary};
 use indexmap::IndexMap;
 
@@ -91,7 +91,11 @@ impl Watched {
         recorders.sort();
         recorders.dedup();
         let costs: Vec<u64> = receipts.iter().filter_map(|receipt| receipt.cost_ns).collect();
-        let cost = |receipt: &Receipt| Some(receipt.hits? as f64 * receipt.cost_ns? as f64 / 1e9);
+        // What was turned away past the limit cost a fraction of a hit.
+        let full = |receipt: &Receipt| {
+            Some(receipt.hits?.saturating_sub(if receipt.state == ReceiptState::Expired { receipt.dropped? } else { 0 }))
+        };
+        let cost = |receipt: &Receipt| Some(full(receipt)? as f64 * receipt.cost_ns? as f64 / 1e9);
         let cost_s = receipts.iter().filter_map(|receipt| cost(receipt)).reduce(|one, other| one + other);
         let most = receipts.iter().filter_map(|receipt| cost(receipt)).reduce(f64::max);
         let wall = self.end.as_ref().map(|end| end.wall_s).filter(|wall| *wall > 0.0);
@@ -133,6 +137,7 @@ fn silent(probe: &WatchProbe, receipts: &[&Receipt], status: WatchStatus) -> Str
     let passes: u64 = receipts.iter().filter_map(|receipt| receipt.passes).sum();
     let mut said: Vec<String> = Vec::new();
     let processes = |count: usize| if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
+    let reached = if of(ReceiptState::Uncovered).next().is_some() { "not reached where it is known" } else { "not reached" };
     for state in STATES {
         let count = of(state).count();
         if count == 0 {
@@ -141,22 +146,35 @@ fn silent(probe: &WatchProbe, receipts: &[&Receipt], status: WatchStatus) -> Str
         let reason = of(state).find_map(|receipt| receipt.detail.clone()).map_or_else(String::new, |detail| format!(" ({detail})"));
         let text = match state {
             ReceiptState::Armed | ReceiptState::NotReached if passes > 0 && probe.spec.condition.is_some() => {
-                format!("its condition never held: in place in {}, passed {passes} times", processes(count))
+                format!("no pass met its condition: in place in {}, passed {passes} times{reason}", processes(count))
             }
             ReceiptState::Armed | ReceiptState::NotReached => {
-                format!("not reached: in place in {}, control never came there", processes(count))
+                format!("{reached}: in place in {}, {}{reason}", processes(count), never(&probe.spec.at))
             }
             ReceiptState::Paused => format!("paused: over its budget in {}", processes(count)),
             ReceiptState::Expired => format!("expired in {}", processes(count)),
             ReceiptState::CompiledAway => format!("compiled away in {}{reason}", processes(count)),
             ReceiptState::Refused => format!("refused in {}{reason}", processes(count)),
             ReceiptState::NotImported => format!("not imported: {} ran and never loaded the file", processes(count)),
-            ReceiptState::Uncovered => format!("uncovered: {} never loaded the probes", processes(count)),
+            ReceiptState::Uncovered => format!("uncovered: {} out of the probes' reach{reason}", processes(count)),
         };
         said.push(text);
     }
+    said.push(UNSEEN.to_owned());
     said.join("; ")
 }
+
+/// What did not happen where a place was not reached.
+fn never(place: &Place) -> &'static str {
+    match place {
+        Place::Function { moment: Moment::Raise, .. } => "no exception left it",
+        Place::Function { moment: Moment::Return, .. } => "it never returned",
+        Place::Function { moment: Moment::Entry, .. } | Place::Line { .. } => "control never came there",
+    }
+}
+
+/// What no receipt can tell.
+const UNSEEN: &str = "a Python shorter than the sampling interval that no covered one started may be missing";
 
 /// The states in the order in which they tell most.
 const STATES: [ReceiptState; 8] = [

@@ -161,7 +161,7 @@ fn said(receipt: &Receipt) -> String {
     let because = detail.as_ref().map_or_else(String::new, |detail| format!(" ({detail})"));
     match receipt.state {
         ReceiptState::NotImported => "never imported the file".to_owned(),
-        ReceiptState::Uncovered => format!("NOT COVERED{because}: it never loaded the probes"),
+        ReceiptState::Uncovered => format!("NOT COVERED{because}: out of the probes' reach"),
         ReceiptState::Refused => format!("REFUSED{because}"),
         ReceiptState::CompiledAway => format!("compiled away{because}"),
         ReceiptState::NotReached => "in place, not reached".to_owned(),

@@ -178,6 +178,8 @@ fn what_was_not_recorded_is_said_with_its_reason() {
     }
 }
 
+const UNSEEN: &str = "a Python shorter than the sampling interval that no covered one started may be missing";
+
 #[test]
 fn each_way_to_no_hit_has_a_sentence_of_its_own() {
     let course =
@@ -189,21 +191,24 @@ fn each_way_to_no_hit_has_a_sentence_of_its_own() {
         (ReceiptState::NotReached, None, "not reached: in place in 1 process, control never came there"),
         (ReceiptState::Refused, Some("the file changed"), "refused in 1 process (the file changed)"),
         (ReceiptState::CompiledAway, Some("torch.compile"), "compiled away in 1 process (torch.compile)"),
-        (ReceiptState::Uncovered, None, "uncovered: 1 process never loaded the probes"),
+        (ReceiptState::Uncovered, None, "uncovered: 1 process out of the probes' reach"),
         (ReceiptState::Paused, None, "paused: over its budget in 1 process"),
         (ReceiptState::Expired, None, "expired in 1 process"),
     ];
     for (state, detail, said) in cases {
-        assert_eq!(silent(&[(state, detail)]), said);
+        assert_eq!(silent(&[(state, detail)]), format!("{said}; {UNSEEN}"));
     }
     let both = silent(&[(ReceiptState::NotImported, None), (ReceiptState::NotReached, None), (ReceiptState::NotImported, None)]);
-    assert_eq!(
-        both,
-        "not reached: in place in 1 process, control never came there; not imported: 2 processes ran and never loaded the file"
-    );
+    let said = "not reached: in place in 1 process, control never came there; not imported: 2 processes ran and never loaded the file";
+    assert_eq!(both, format!("{said}; {UNSEEN}"));
+    let partly = silent(&[(ReceiptState::NotReached, None), (ReceiptState::Uncovered, Some("python3 -I x.py: -I hides the environment"))]);
+    let said = "not reached where it is known: in place in 1 process, control never came there; \
+                uncovered: 1 process out of the probes' reach (python3 -I x.py: -I hides the environment)";
+    assert_eq!(partly, format!("{said}; {UNSEEN}"));
     let mut conditional = course("a.py:3 if x < 0 as p1");
     conditional.receipts = vec![Receipt { passes: Some(12), ..receipt("p1", 1, None, ReceiptState::Armed, Some(0)) }];
-    assert_eq!(conditional.summary().probes[0].silent.as_deref(), Some("its condition never held: in place in 1 process, passed 12 times"));
+    let said = format!("no pass met its condition: in place in 1 process, passed 12 times; {UNSEEN}");
+    assert_eq!(conditional.summary().probes[0].silent.as_ref(), Some(&said));
 }
 
 #[test]
