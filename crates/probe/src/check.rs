@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::interpreter::{Interpreter, InterpreterError};
 use crate::problem::{ProbeProblem, ProblemKind};
 use crate::text::TextPlace;
-use bystander_model::probe::{Compiled, DEFAULT_LIMIT, Moment, Place, ProbeSpec, Rate};
+use bystander_model::probe::{Compiled, DEFAULT_LIMIT, Delivery, Moment, Place, ProbeSpec, Rate};
 
 /// What became of the probes that were checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +85,9 @@ pub struct CheckedProbe {
 /// How a running process finds a place again, also where the file changed since the check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Finding {
+    /// The module that the probe names; `None` where it names a line.
+    #[serde(default)]
+    pub(crate) module: Option<String>,
     pub(crate) function: Option<String>,
     pub(crate) line: Option<u32>,
     pub(crate) after: Option<String>,
@@ -137,7 +140,7 @@ fn request(spec: &ProbeSpec) -> Value {
     json!({
         "module": module, "function": function, "moment": moment(spec), "path": path, "line": line, "after": spec.after,
         "capture": spec.capture, "condition": spec.condition, "rank": spec.rank, "unsafe": spec.unsafe_capture, "compiled": compiled(spec.compiled),
-        "rate": spec.rate.map(Rate::per_second),
+        "rate": spec.rate.map(Rate::per_second), "text": spec.delivery != Delivery::Overlay,
     })
 }
 
@@ -179,6 +182,10 @@ fn read(spec: &ProbeSpec, entry: Value) -> Result<Result<CheckedProbe, ProbeProb
         condition: spec.condition.clone(),
         rate: spec.rate,
         finding: Finding {
+            module: match &spec.at {
+                Place::Function { module, .. } => Some(module.clone()),
+                Place::Line { .. } => None,
+            },
             function: found.function,
             line: found.find_line,
             after: spec.after.clone(),

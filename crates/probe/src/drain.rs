@@ -11,6 +11,8 @@ use indexmap::IndexMap;
 use thiserror::Error;
 
 use crate::check::CheckedProbe;
+use crate::left;
+use crate::orphan;
 use crate::process::{Account, Process};
 use crate::ring::{Counts, RawHit};
 
@@ -101,20 +103,28 @@ impl Drain {
         self.discover()?;
         // Once: a process that outlives its trial could go on for ever.
         self.read()?;
+        // A child that was forked meanwhile may have begun its record since the folder was listed.
+        let forks = orphan::forks(self.processes.values());
+        self.discover()?;
+        self.read()?;
         let mut hits = Vec::new();
         while self.decode(&mut hits) > 0 {}
         hits.sort_by_key(|hit| hit.time_ns);
         let mut receipts: BTreeMap<(u32, usize), Receipt> = BTreeMap::new();
-        for process in self.processes.values() {
+        for process in self.processes.values().filter(|process| process.has_spoken) {
             for (index, probe) in self.probes.iter().enumerate() {
                 let receipt = receipt(process, index, probe);
                 receipts.entry((process.pid, index)).and_modify(|known| merge(known, &receipt)).or_insert(receipt);
             }
         }
+        let silent = orphan::silent(&forks, self.processes.values());
+        let names: Vec<&str> = self.probes.iter().map(|probe| probe.name.as_str()).collect();
+        left::account(&self.processes.into_values().collect::<Vec<_>>(), &names, &mut receipts);
+        orphan::account(silent, &names, &mut receipts);
         Ok((hits, receipts.into_values().collect()))
     }
 
-    /// The processes that have loaded the overlay so far; a Python process of the program that is not among them is uncovered.
+    /// The processes that have loaded the overlay so far.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         self.processes.values().map(|process| process.pid).collect()
@@ -165,6 +175,7 @@ fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> Receipt {
     // Once the limit is reached a condition is not looked at any more.
     let is_expired = wanted > probe.limit || (probe.condition.is_some() && counts.hits >= probe.limit && counts.passes > counts.hits);
     let state = match (is_placed, &account.disabled, &account.refused) {
+        (true, ..) if account.lost.is_some() => ReceiptState::Uncovered,
         (true, Some(_), _) => ReceiptState::Paused,
         (true, None, _) if is_expired => ReceiptState::Expired,
         (true, None, _) if counts.passes > 0 => ReceiptState::Armed,
@@ -172,32 +183,37 @@ fn receipt(process: &Process, index: usize, probe: &CheckedProbe) -> Receipt {
         (true, None, _) if probe.finding.compiled == Compiled::Skip => ReceiptState::CompiledAway,
         (true, None, _) => ReceiptState::NotReached,
         (false, _, Some(_)) => ReceiptState::Refused,
+        (false, _, None) if account.archive.is_some() => ReceiptState::Uncovered,
         (false, _, None) => ReceiptState::NotImported,
     };
+    let is_known = state != ReceiptState::Uncovered;
     let adds_switch_point = is_placed && account.recorder.as_deref() != Some("native");
     Receipt {
         pid: process.pid,
         rank: process.rank(),
         probe: probe.name.clone(),
         state,
-        hits: Some(counts.hits),
-        dropped: Some(wanted.saturating_sub(account.received)),
+        hits: is_known.then_some(counts.hits),
+        dropped: is_known.then(|| wanted.saturating_sub(account.received)),
         python: process.python.clone(),
-        passes: is_placed.then_some(counts.passes),
-        throttled: (is_placed && probe.rate.is_some()).then_some(counts.throttled),
+        passes: (is_placed && is_known).then_some(counts.passes),
+        throttled: (is_placed && is_known && probe.rate.is_some()).then_some(counts.throttled),
         recorder: account.recorder.clone(),
         cost_ns: account.cost_ns,
         adds_switch_point,
-        detail: detail(account, counts, probe),
+        detail: detail(account, counts, probe, process.compiler.as_deref()),
     }
 }
 
 /// What was said of a probe in a process, in one line.
-fn detail(account: Account, counts: Counts, probe: &CheckedProbe) -> Option<String> {
+fn detail(account: Account, counts: Counts, probe: &CheckedProbe, compiler: Option<&str>) -> Option<String> {
+    let is_passed_by = account.placed.is_some() && probe.finding.compiled != Compiled::Break;
+    let unseen = compiler.filter(|_| is_passed_by).map(|compiler| format!("calls that {compiler} took over pass unseen and uncounted"));
     let unsafe_captures = probe.unsafe_capture.then(|| "unsafe captures".to_owned());
-    let said = account.placed.or(account.refused)?;
+    let from_archive = account.archive.map(|path| format!("loaded from the archive {path}"));
+    let said = account.placed.or(account.refused).or(from_archive)?;
     let misjudged = (counts.misjudged > 0).then(|| format!("its condition could not be evaluated {} times", counts.misjudged));
-    Some([unsafe_captures, Some(said), misjudged, account.disabled].into_iter().flatten().collect::<Vec<_>>().join(", "))
+    Some([unsafe_captures, Some(said), misjudged, account.lost, account.disabled, unseen].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// Adds another life of the same pid to a receipt: counts add up, and the state that tells more stays.

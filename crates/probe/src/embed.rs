@@ -14,7 +14,7 @@ macro_rules! modules {
 
 /// The modules of the package `bystander_overlay`, by their names in it.
 pub(crate) const OVERLAY: &[(&str, &str)] = modules!("bystander_overlay":
-    "__init__", "capture", "captured", "compiled", "encode", "ends", "gate", "hook", "inject", "late", "native", "pattern", "place", "program", "pytest_cache", "reading",
+    "__init__", "capture", "captured", "compiled", "doors", "encode", "ends", "gate", "hook", "inject", "late", "native", "pattern", "place", "program", "pytest_cache", "reading",
     "rewrite", "ring", "scope", "script", "secret", "staging", "statement", "tails", "tree", "trouble", "words");
 
 /// The modules of the package `bystander_check`, by their names in it.

@@ -124,8 +124,9 @@ fn entry(index: usize, probe: &CheckedProbe) -> String {
     let text = |text: &Option<String>| text.as_ref().map_or_else(|| "None".to_owned(), |text| literal(text.as_bytes()));
     let finding = &probe.finding;
     format!(
-        "{{\"index\": {index}, \"name\": {}, \"function\": {}, \"line\": {}, \"after\": {}, \"mark\": {}, \"moment\": {}, \"capture\": [{}], \"condition\": {}, \"rank\": {}, \"unsafe\": {}, \"compiled\": {}, \"rate\": {}, \"limit\": {}}}",
+        "{{\"index\": {index}, \"name\": {}, \"module\": {}, \"function\": {}, \"line\": {}, \"after\": {}, \"mark\": {}, \"moment\": {}, \"capture\": [{}], \"condition\": {}, \"rank\": {}, \"unsafe\": {}, \"compiled\": {}, \"rate\": {}, \"limit\": {}}}",
         literal(probe.name.as_bytes()),
+        text(&finding.module),
         text(&finding.function),
         finding.line.map_or_else(|| "None".to_owned(), |line| line.to_string()),
         text(&finding.after),

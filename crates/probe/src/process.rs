@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::left::Left;
 use crate::marshal::{Data, Reader};
 use crate::rank;
 use crate::ring::{Counts, RawHit, Ring};
@@ -21,10 +22,16 @@ pub(crate) struct Account {
     pub(crate) refused: Option<String>,
     /// Why the probe disabled itself.
     pub(crate) disabled: Option<String>,
+    /// Why the probe, which is in place, records nothing in this process.
+    pub(crate) lost: Option<String>,
+    /// Passes whose values nobody saw, in the moment in which the probe was put in; and those of them that are hits.
+    missed: (u64, u64),
     /// What records: `native` or `python`.
     pub(crate) recorder: Option<String>,
     /// What one hit costs, as it was measured when the probe was put in; nanoseconds.
     pub(crate) cost_ns: Option<u64>,
+    /// The archive that the module was loaded from, past the probe.
+    pub(crate) archive: Option<String>,
     /// Hits that arrived here.
     pub(crate) received: u64,
 }
@@ -36,6 +43,19 @@ pub(crate) struct Process {
     /// The interpreter's version.
     pub(crate) python: Option<String>,
     pub(crate) accounts: Vec<Account>,
+    /// True once the process has said anything.
+    pub(crate) has_spoken: bool,
+    /// The process that it was forked from, as [`Process::name`] gives it.
+    pub(crate) forked_from: Option<String>,
+    forks: u64,
+    /// A compiler of Python that it has loaded: calls that it compiled pass no probe.
+    pub(crate) compiler: Option<String>,
+    /// The Pythons that it started, or became, out of the overlay's sight.
+    pub(crate) left: Vec<Left>,
+    /// True where it began by a fork and not by the start of a program.
+    pub(crate) is_forked: bool,
+    /// When its record was begun.
+    pub(crate) began_ns: i64,
     told_rank: Option<u32>,
     variable_rank: Option<u32>,
     named_rank: Option<u32>,
@@ -51,11 +71,20 @@ const RINGS: [&str; 2] = ["ring", "stream"];
 impl Process {
     /// Makes the reader of a process from the path of its record, `<pid>.<time>.proc`.
     pub(crate) fn of_record(record: &Path, probes: usize) -> Option<Self> {
-        let pid = record.file_stem()?.to_str()?.split('.').next()?.parse().ok()?;
+        let mut numbers = record.file_stem()?.to_str()?.split('.');
+        let pid = numbers.next()?.parse().ok()?;
+        let began_ns = numbers.next().and_then(|time| time.parse().ok()).unwrap_or(0);
         Some(Self {
             pid,
             python: None,
+            compiler: None,
             accounts: vec![Account::default(); probes],
+            has_spoken: false,
+            forked_from: None,
+            forks: 0,
+            left: Vec::new(),
+            is_forked: false,
+            began_ns,
             told_rank: None,
             variable_rank: None,
             named_rank: None,
@@ -116,13 +145,23 @@ impl Process {
         self.told_rank = Some(rank);
     }
 
+    /// The name of its record, which no other life of the pid has.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.record.file_stem()?.to_str()
+    }
+
+    /// How often the process has forked.
+    pub(crate) fn forks(&self) -> u64 {
+        self.rings.iter().fold(self.forks, |sum, ring| sum.saturating_add(ring.forks()))
+    }
+
     /// What the process counted of a probe, over its rings; as often hit as hits arrived, at least.
     pub(crate) fn counts(&self, probe: usize) -> Counts {
-        let received = self.accounts.get(probe).map_or(0, |account| account.received);
+        let (received, (passes, hits)) = self.accounts.get(probe).map_or((0, (0, 0)), |account| (account.received, account.missed));
         let sum = |of: fn(&Counts) -> u64| self.rings.iter().fold(0_u64, |sum, ring| sum.saturating_add(of(&ring.counts(probe))));
         Counts {
-            passes: sum(|counts| counts.passes).max(received),
-            hits: sum(|counts| counts.hits).max(received),
+            passes: sum(|counts| counts.passes).max(received).saturating_add(passes),
+            hits: sum(|counts| counts.hits).max(received).saturating_add(hits),
             throttled: sum(|counts| counts.throttled),
             misjudged: sum(|counts| counts.misjudged),
         }
@@ -147,12 +186,24 @@ impl Process {
     }
 
     fn note(&mut self, fields: Vec<Data>) {
+        self.has_spoken = true;
         let mut fields = fields.into_iter();
         match fields.next().and_then(text_of).as_deref() {
             Some("start") => {
                 let mut fields = fields.skip(3);
                 self.python = fields.next().and_then(text_of);
                 self.variable_rank = fields.nth(1).and_then(text_of).as_deref().and_then(rank::from_variable);
+                self.is_forked = fields.next() == Some(Data::Bool(true));
+            }
+            Some("left") => self.left.extend(Left::read(fields)),
+            Some("stayed") => {
+                let (pid, since) = (fields.next().as_ref().and_then(int_of), fields.next().as_ref().and_then(int_of));
+                self.left.retain(|left| Some(i64::from(left.pid)) != pid || Some(left.since_ns) != since);
+            }
+            Some("archive") => {
+                if let Some(account) = self.account(fields.next()) {
+                    account.archive = fields.next().and_then(text_of);
+                }
             }
             Some("placed") => {
                 if let Some(account) = self.account(fields.next()) {
@@ -165,6 +216,21 @@ impl Process {
             Some("refused") => {
                 if let Some(account) = self.account(fields.next()) {
                     account.refused = fields.next().and_then(text_of);
+                }
+            }
+            Some("compiler") => self.compiler = fields.next().and_then(text_of),
+            Some("child") => self.forked_from = fields.next().and_then(text_of),
+            Some("forked") => self.forks = self.forks.saturating_add(fields.next().as_ref().and_then(count_of).unwrap_or(0)),
+            Some("lost") => {
+                if let Some(account) = self.account(fields.next()) {
+                    account.lost = fields.next().and_then(text_of);
+                }
+            }
+            Some("missed") => {
+                if let Some(account) = self.account(fields.next()) {
+                    let mut count = || fields.next().as_ref().and_then(count_of).unwrap_or(0);
+                    let (passes, hits) = (count(), count());
+                    account.missed = (account.missed.0.saturating_add(passes), account.missed.1.saturating_add(hits));
                 }
             }
             Some("disabled") => {
@@ -180,4 +246,8 @@ impl Process {
         let index = usize::try_from(int_of(&index?)?).ok()?;
         self.accounts.get_mut(index)
     }
+}
+
+fn count_of(data: &Data) -> Option<u64> {
+    int_of(data).and_then(|number| u64::try_from(number).ok())
 }

@@ -182,11 +182,12 @@ impl Probes {
         let (mut hits, mut receipts) = (Vec::new(), Vec::new());
         for (part, is_text) in [(self.overlaid, false), (self.by_text, true)] {
             let Some(Part { names, drain, .. }) = part else { continue };
-            let covered = drain.pids();
             let (more, told) = drain.finish()?;
+            // Also of processes that their starter wrote down as out of sight.
+            let accounted: Vec<u32> = told.iter().map(|receipt| receipt.pid).collect();
             hits.extend(more);
             receipts.extend(told.into_iter().map(|receipt| with_archive(receipt, processes, cwd)));
-            let missing = uncovered(processes, &covered, &names).into_iter();
+            let missing = uncovered(processes, &accounted, &names).into_iter();
             receipts.extend(missing.map(|receipt| if is_text { never_passed(receipt) } else { receipt }));
         }
         Ok((hits, receipts))
@@ -213,10 +214,11 @@ fn with_archive(receipt: Receipt, processes: &[ProcessInfo], cwd: &Path) -> Rece
     }
 }
 
-/// Receipts for Python processes of the tree that never loaded the overlay. Only processes that a sample saw are known: a very short one may be missing.
-fn uncovered(processes: &[ProcessInfo], covered: &[u32], probes: &[String]) -> Vec<Receipt> {
+/// Receipts for Python processes of the tree that never loaded the overlay. Only processes that a sample saw are known: a very short one may
+/// be missing where no covered Python started it.
+fn uncovered(processes: &[ProcessInfo], accounted: &[u32], probes: &[String]) -> Vec<Receipt> {
     let python = |process: &&ProcessInfo| process.exe.as_deref().is_some_and(machine::is_python);
-    let missing = processes.iter().filter(python).filter(|process| !covered.contains(&process.pid));
+    let missing = processes.iter().filter(python).filter(|process| !accounted.contains(&process.pid));
     let receipt = |process: &ProcessInfo, probe: &String| Receipt {
         pid: process.pid,
         rank: None,

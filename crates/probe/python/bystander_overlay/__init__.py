@@ -21,6 +21,8 @@ _PARTS = (
 )  # fmt: skip
 """The parts that rewriting needs, each after those that it imports."""
 _FUTURE_FLAGS = 0x1FE0000
+_STARTERS = ("subprocess", "multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver")
+"""The modules that load `_posixsubprocess` when they are used."""
 
 
 class Record:
@@ -29,16 +31,18 @@ class Record:
     def __init__(self, folder):
         self.folder = folder
         self.events = []
+        self.waiting = []
         self.stem = ""
 
-    def begin(self, parent):
-        """Starts the file of this process; a forked child calls it again and repeats what it inherited."""
+    def begin(self, parent, is_forked=False):
+        """Starts the file of this process; a forked child calls it again, says whose child it is, and repeats what it inherited."""
+        self.waiting = [("child", self.stem.rpartition("/")[2])] if is_forked else []
         self.stem = "%s/%d.%d" % (self.folder, os.getpid(), time.time_ns())
         rank = None
         for name in _RANK_VARIABLES:
             rank = rank or os.environ.get(name)
         version = "%d.%d.%d" % sys.version_info[:3]
-        start = ("start", os.getpid(), parent, time.time_ns(), version, sys.implementation.name, rank)
+        start = ("start", os.getpid(), parent, time.time_ns(), version, sys.implementation.name, rank, is_forked)
         self._append([start] + self.events)
 
     def note(self, *event):
@@ -47,10 +51,16 @@ class Record:
             self.events.append(event)
             self._append([event])
 
+    def tell(self, *event):
+        """Appends an event that a forked child does not repeat."""
+        self._append([event])
+
     def _append(self, events):
+        self.waiting += events  # What cannot be written is written with what comes next.
         handle = os.open(self.stem + ".proc", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            os.write(handle, b"".join(marshal.dumps(event, 2) for event in events))
+            os.write(handle, b"".join([marshal.dumps(event, 2) for event in self.waiting]))
+            self.waiting = []
         finally:
             os.close(handle)
 
@@ -83,16 +93,41 @@ class Overlay:
         return self.rewriter
 
     def forked(self):
-        """Gives a forked child a record and, where probes are in place, a ring of its own."""
-        try:
-            self.record.begin(os.getppid())
-            if self.rewriter is not None:
-                self.rewriter.forked()
-        except Exception:  # A child without a record is a child without receipts; the program goes on.
-            pass
+        """Runs in a forked child."""
+        begin_child(self)
+
+    def has_forked(self):
+        """Runs in the parent after a fork."""
+        count_fork(self)
 
 
 _overlay = None
+
+
+def begin_child(state):
+    """Gives a forked child a record and, where probes are in place, a ring of its own.
+
+    One that can have no record leaves its parent's ring alone, and is silent: but its parent has counted it.
+    """
+    try:
+        reason = None
+        try:
+            state.record.begin(os.getppid(), True)
+        except OSError as error:
+            reason = error.strerror
+        if state.rewriter is not None:
+            state.rewriter.forked(reason)
+    except Exception:  # The program goes on.
+        pass
+
+
+def count_fork(state):
+    """Counts a fork in the ring, or in the record where there is none: a child that leaves no account is missed by nobody else."""
+    try:
+        if state.rewriter is None or not state.rewriter.count_fork():
+            state.record.tell("forked", 1)
+    except Exception:  # The program goes on.
+        pass
 
 
 def load_part(folder, name):
@@ -142,6 +177,12 @@ def _probed_code(loader, fullname):
             overlay.waits_for_pytest = not overlay.part("pytest_cache").bypass(overlay)
         elif fullname == "_pytest.assertion.rewrite":
             overlay.waits_for_pytest = True
+        elif fullname == "torch._dynamo.convert_frame":
+            overlay.record.note("compiler", "torch.compile")
+        elif fullname in _STARTERS:
+            import _posixsubprocess
+
+            _put_door(_posixsubprocess, "fork_exec")
         path = loader.get_filename(fullname)
         if overlay.is_target(path):
             return overlay.rewrite().module(loader, path)
@@ -191,9 +232,57 @@ def _with_flags(inherited, args, keywords):
     return _real_compile(*args, **keywords)
 
 
+class _Door(type):
+    """The kind of the stand-ins for C functions: calling one ends in C, so that a failure shows no frame of ours."""
+
+    def __repr__(cls):
+        return repr(cls.real)
+
+    @property
+    def __signature__(cls):
+        import inspect
+
+        return inspect.signature(cls.real)
+
+
+def _put_door(module, name):
+    """Puts a stand-in before a function by which a program gets out of the overlay's sight; what it does is in `doors.py`."""
+    real = getattr(module, name)
+    if type(real) is _Door:
+        return real
+
+    def through(cls, *args, **keywords):
+        try:
+            call = _overlay.part("doors").through
+        except Exception:
+            return real(*args, **keywords)
+        return call(cls, _overlay, real, args, keywords)
+
+    looks = {"__new__": through, "__module__": real.__module__, "__doc__": real.__doc__, "real": real, "__slots__": ()}
+    door = _Door(name, (), looks)
+    setattr(module, name, door)
+    return door
+
+
+def _put_doors():
+    """Puts those that can be put at the start, and what belongs to a `subprocess` that was loaded before."""
+    import posix
+    import zipimport
+
+    for name in ("execv", "execve", "posix_spawn", "posix_spawnp"):
+        if hasattr(posix, name):
+            setattr(os, name, _put_door(posix, name))
+    _put_door(zipimport, "_get_module_code")
+    zipimport.compile = _real_compile  # No file in an archive is probed.
+    if "_posixsubprocess" in sys.modules:
+        door = _put_door(sys.modules["_posixsubprocess"], "fork_exec")
+        if hasattr(sys.modules.get("subprocess"), "_fork_exec"):
+            sys.modules["subprocess"]._fork_exec = door
+
+
 def _disguise():
     """Gives the functions of this file names that tracers skip, and the stand-ins the looks of what they replace."""
-    for owner in (globals(), Record.__dict__, Overlay.__dict__):
+    for owner in (globals(), Record.__dict__, Overlay.__dict__, _Door.__dict__):
         for function in list(owner.values()):
             if type(function) is type(_disguise) and function.__module__ == __name__:
                 function.__code__ = _renamed(function.__code__, "<bystander>")
@@ -219,7 +308,8 @@ def start(folder):
     _external.compile = _real_compile  # Imports of unprobed files keep the road, and the traceback, that they had.
     _external.SourceLoader.get_code = _get_code
     builtins.compile = _compile
-    os.register_at_fork(after_in_child=overlay.forked)
+    os.register_at_fork(after_in_child=overlay.forked, after_in_parent=overlay.has_forked)
+    _put_doors()
     if sys.flags.no_site == 0:
         overlay_script(overlay)
 

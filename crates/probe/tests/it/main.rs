@@ -5,6 +5,7 @@ mod delivery;
 mod hostile;
 mod in_process;
 mod inserted;
+mod left;
 mod library;
 mod list;
 mod native;
