@@ -61,7 +61,9 @@ fn next_step(error: &TargetError) -> Option<&'static str> {
         TargetError::NotOwned { .. } | TargetError::Immutable { .. } => {
             Some("edit a copy that is yours, or use a probe, which changes no file")
         }
-        _ => None,
+        TargetError::Directory { .. } | TargetError::NotRegular { .. } => Some("name a regular file"),
+        TargetError::Unreadable { .. } => Some("give this user the right to read it"),
+        TargetError::TooLarge { .. } => Some("edit a smaller file"),
     }
 }
 

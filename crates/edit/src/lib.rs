@@ -66,7 +66,7 @@ pub use error::{Conflict, EditError, Holder};
 pub use journal::{Journal, Recovery};
 pub use locate::{Edited, LocateError, edit_bytes};
 pub use lost::{expire_everywhere, recover_everywhere};
-pub use patch::{Find, PatchError, PatchSpec, moved_lines, prepare_patches};
+pub use patch::{Find, FlowError, LARGEST_READ, PatchError, PatchSpec, moved_lines, prepare_patches};
 pub use pattern::{Language, PatternError};
 pub use process::ProcessId;
 pub use registry::{default_registry_dir, registry_holders, registry_status};

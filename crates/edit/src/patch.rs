@@ -4,6 +4,7 @@
 //! hold. A mark in a comment names the edit. Where the language is not known there is no mark, unless it is said what begins a comment.
 
 mod error;
+mod flow;
 mod mark;
 mod put;
 
@@ -19,7 +20,10 @@ use crate::spec::{Action, PrepareError, PreparedEdit};
 use crate::target;
 
 pub use error::PatchError;
+pub use flow::FlowError;
 
+/// Larger files are edited without a look at their syntax, in bytes, unless they are searched for a pattern.
+pub const LARGEST_READ: usize = 8 << 20;
 /// So many places are edited by one pattern.
 const PLACES: usize = 1000;
 /// So many places of a text or pattern are named.
@@ -108,7 +112,9 @@ fn source_of<'b>(spec: &'b PatchSpec, bytes: &'b [u8]) -> Result<Source<'b>, Pat
     if encoding == Encoding::Wide {
         return Err(PatchError::Encoding { file: spec.file.clone(), encoding: encoding.name(), letter: None });
     }
-    let language = spec.language.or_else(|| Language::of(&spec.file, bytes));
+    // To read a large file takes long: it is edited as text, but for a pattern, which needs its syntax.
+    let is_read = bytes.len() <= LARGEST_READ || matches!(spec.find, Find::Pattern(_));
+    let language = if is_read { spec.language.or_else(|| Language::of(&spec.file, bytes)) } else { None };
     Ok(Source { bytes, language, comment: spec.comment.as_deref(), encoding, ends: LineEnds::of(bytes) })
 }
 
@@ -177,6 +183,14 @@ fn build(spec: &PatchSpec, real: PathBuf, before: Vec<u8>, place: &Place) -> Res
     let put = put::put(&source, place, &spec.action, &text, put::How { by_syntax, inline: spec.inline });
     if put.at.is_empty() && put.text.is_empty() {
         return Err(PrepareError::NoChange { file: spec.file.clone() }.into());
+    }
+    // A replacement says itself what is to be there, and who names a byte has looked.
+    let is_beside = !matches!(spec.action, Action::Replace(_)) && !matches!(spec.find, Find::At(_));
+    if is_beside
+        && !spec.unchecked
+        && let Some(source) = flow::refused(&source, place, &put)
+    {
+        return Err(PatchError::Flow { file: spec.file.clone(), source });
     }
     if let (Some(line), false) = (put::new_error(&source, &put), spec.unchecked) {
         return Err(PatchError::Breaks { file: spec.file.clone(), line, language: source.language.map_or("", Language::name) });

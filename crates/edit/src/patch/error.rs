@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use bystander_model::diagnostic::Diagnostic;
 
+use super::FlowError;
 use crate::pattern::{Language, PatternError};
 use crate::spec::PrepareError;
+use crate::target::TargetError;
 
 /// Why an edit as typed cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +68,14 @@ pub enum PatchError {
         /// The language.
         language: &'static str,
     },
+    /// The edit would change what runs in another way than was asked for.
+    #[error("edit {file}", file = file.display())]
+    Flow {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: FlowError,
+    },
     /// No id could be made.
     #[error("make an id for the edit")]
     Random {
@@ -79,7 +89,7 @@ impl PatchError {
     #[must_use]
     pub fn diagnostic(&self) -> Diagnostic {
         let (code, help) = match self {
-            Self::Prepare(error) => return error.diagnostic(),
+            Self::Prepare(error) => return prepare(error),
             Self::Language { .. } => ("edit.language_unknown", format!("name it with --lang: {}", Language::names().join(", "))),
             Self::Pattern { source: PatternError::Syntax { .. }, .. } => {
                 ("edit.syntax_error", "mend the file, or find the place by its exact text with --find".to_owned())
@@ -100,9 +110,34 @@ impl PatchError {
                 "edit.breaks_syntax",
                 "mend the text: indent, missing `;` or bracket; or make the edit all the same with --unchecked".to_owned(),
             ),
+            Self::Flow { source, .. } => {
+                let instead = match source {
+                    FlowError::Unbraced { .. } => "put braces around it with --replace, or choose another place",
+                    FlowError::NeverRuns { .. } => "put it before with --insert-before",
+                    FlowError::OneLineBlock { .. } => "put in one line, or write the block on lines of its own with --replace",
+                };
+                let help = format!("{instead}; --unchecked makes the edit all the same");
+                return Diagnostic::error("edit.changes_flow", format!("cannot {self}: {source}")).help(help);
+            }
             Self::Random { .. } => ("edit.no_random", "see that /dev/urandom can be read".to_owned()),
         };
         let cause = std::error::Error::source(self).map(|cause| format!(": failed to {cause}")).unwrap_or_default();
         Diagnostic::error(code, format!("cannot {self}{cause}")).help(help)
+    }
+}
+
+/// What is said of a file or a text, with the next step of somebody who types it on a command line.
+fn prepare(error: &PrepareError) -> Diagnostic {
+    let said = error.diagnostic();
+    match error {
+        PrepareError::Target(TargetError::Missing { .. }) => said.help("correct --file; a relative path starts at the working directory"),
+        PrepareError::Ambiguous { .. } => {
+            said.help("make the text or the pattern longer until it is there once, or edit every place with --all-matches")
+        }
+        PrepareError::NotFound { candidates, .. } if !candidates.is_empty() => {
+            said.help("make --find the exact text of the file, white space and line ends included")
+        }
+        PrepareError::EmptyFind { .. } => said.help("name a text of the file with --find"),
+        _ => said,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::flow::trimmed;
 use super::{Change, Source};
 use crate::lines::{self, line_of, split_end};
 use crate::locate;
@@ -122,6 +123,12 @@ fn after(source: &Source<'_>, place: &Place, text: &[u8], how: How) -> Change {
     if !is_blank_or_comment(source, rest) {
         return inside(source, joined, exact, how);
     }
+    // A line of its own would be behind the block.
+    let tree = source.language.and_then(|language| Tree::parse(language, bytes));
+    let joined = match joined {
+        Some(joined) if tree.is_some_and(|tree| tree.in_block_on_head_line(&trimmed(bytes, &place.range))) => return joined,
+        joined => joined,
+    };
     let lines = in_lines(source, text, &indent_at(source, range, &line), &line);
     let own = match end_of_file(bytes, &line) {
         true => Change { at: line.end..line.end, text: [end_of(bytes, &line), split_end(&lines).0].concat() },
@@ -186,11 +193,19 @@ fn in_lines(source: &Source<'_>, text: &[u8], indent: &[u8], line: &Range<usize>
     if !split_end(text).1.is_empty() && (source.language.is_none() || !indent_of(text).is_empty() || indent.is_empty()) {
         return text.to_vec();
     }
-    let own = lines::Lines::new(text).map(|line| &text[line]);
-    let shared = own.clone().filter(|line| !line.trim_ascii().is_empty()).map(|line| indent_of(line).len()).min().unwrap_or(0);
+    let ranges: Vec<Range<usize>> = lines::Lines::new(text).collect();
+    let starts: Vec<usize> = ranges.iter().map(|line| line.start).collect();
+    let tree = source.language.and_then(|language| Tree::parse(language, text));
+    // Blanks in a text of the program are a part of it.
+    let in_text = tree.map_or_else(|| vec![false; starts.len()], |tree| tree.in_texts(&starts));
+    let own = ranges.into_iter().map(|line| &text[line]).zip(in_text);
+    let counts = own.clone().filter(|(line, in_text)| !in_text && !line.trim_ascii().is_empty());
+    let shared = counts.map(|(line, _)| indent_of(line).len()).min().unwrap_or(0);
     let mut out = Vec::new();
-    for line in own {
-        if line.trim_ascii().is_empty() {
+    for (line, in_text) in own {
+        if in_text {
+            out.extend_from_slice(line);
+        } else if line.trim_ascii().is_empty() {
             out.extend_from_slice(split_end(line).1);
         } else {
             out.extend_from_slice(indent);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ast_grep_core::matcher::PatternNode;
 use ast_grep_core::meta_var::MetaVariable;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Language as _, Node, NodeMatch, Pattern};
@@ -172,6 +173,9 @@ fn compiled(language: Language, pattern: &str) -> Result<Vec<Pattern>, PatternEr
     if bare.is_empty() {
         return Err(wrong("it is empty"));
     }
+    if without_holes(bare).chars().all(|letter| letter.is_whitespace() || letter == ';') {
+        return Err(wrong("it is nothing but holes, which is every place"));
+    }
     let expando = language.expando_char();
     let text = if expando == '$' { pattern.trim().to_owned() } else { with_expando(pattern.trim(), expando) };
     let mut found = Vec::new();
@@ -185,7 +189,19 @@ fn compiled(language: Language, pattern: &str) -> Result<Vec<Pattern>, PatternEr
         let root = AstGrep::doc(doc);
         let inside = before.len()..before.len() + text.len();
         match only_node(&root, &inside) {
-            Some(node) => found.push(Pattern::from(node)),
+            Some(node)
+                if node.kind().ends_with("comment")
+                    || node.children().all(|part| part.kind().ends_with("comment")) && node.children().len() > 0 =>
+            {
+                return Err(wrong("it is nothing but a comment"));
+            }
+            Some(node) => match Pattern::from(node) {
+                // The matcher takes a hole at its root for a fault of its own.
+                pattern if matches!(pattern.node, PatternNode::MetaVar { .. }) => {
+                    return Err(wrong("it is nothing but holes, which is every place"));
+                }
+                pattern => found.push(pattern),
+            },
             None => several = true,
         }
     }
@@ -194,6 +210,23 @@ fn compiled(language: Language, pattern: &str) -> Result<Vec<Pattern>, PatternEr
         (true, true) => Err(wrong("it is more than one statement")),
         (true, false) => Err(wrong("it is no code of that language")),
     }
+}
+
+/// What of a pattern is no hole.
+fn without_holes(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        let name = rest[at..].trim_start_matches('$');
+        let marks = rest.len() - at - name.len();
+        let length = name.find(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')).unwrap_or(name.len());
+        if length == 0 && marks != 3 {
+            out.push('$');
+        }
+        rest = &name[length..];
+    }
+    out + rest
 }
 
 /// The innermost node that is all of a range, but for a `;` at its end.
@@ -298,12 +331,48 @@ mod tests {
     }
 
     #[test]
+    fn no_pattern_makes_the_matcher_fall() {
+        let sources: [(Language, &[u8]); 5] = [
+            (Language::Python, b"def f(a, *b):\n    # n\n    return [a, {1: 2}, f'{a}']\n"),
+            (Language::C, b"int f(int a) { /* n */ if (a) return a + 1; ; return g(a, 2); }\n"),
+            (Language::Rust, b"fn f(a: u32) -> u32 { /* n */ g(a, 2); a }\n"),
+            (Language::JavaScript, b"function f(a) { /* n */ return [a, ...b, `x${a}`]; }\n"),
+            (Language::Go, b"package p\n\nfunc f(a int) int { g(a); return a }\n"),
+        ];
+        let parts = [
+            "$$$", "$A", "...", "f", "(", ")", "{", "}", ";", ",", "#", "//x\n", "/*", "*/", "return", "=", "'", "\"", "[", "]", "\n", "é",
+            "\0", ":", "$", "µ",
+        ];
+        for (language, source) in sources {
+            for one in parts {
+                for two in parts {
+                    for three in ["", "$$$", ")"] {
+                        // Whatever comes of it, it comes back.
+                        let _ = places(language, source, &format!("{one}{two}{three}"));
+                        let _ = places(language, source, &format!("{one} {two} {three}"));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_told() {
         let of = |source: &[u8], pattern: &str| places(Language::Python, source, pattern).expect_err("refused");
         assert_eq!(of(b"x = 1\n\xff\n", "x"), PatternError::NotUtf8 { offset: 6, line: 2 });
         assert_eq!(of(b"x = 1\ndef f(:\n", "x = 1"), PatternError::Syntax { language: Language::Python, line: 2 });
         assert!(matches!(of(b"x = 1\n", "def ("), PatternError::Pattern { .. }));
         assert!(matches!(of(b"x = 1\n", "a = 1\nb = 2"), PatternError::Pattern { why: "it is more than one statement", .. }));
+        for pattern in ["$$$", "...", "$X", "$X;", " $$$REST ; ", "$A $B", "$_"] {
+            for language in [Language::Python, Language::C, Language::Rust, Language::JavaScript, Language::Go] {
+                let found = places(language, b"", pattern);
+                assert!(matches!(&found, Err(PatternError::Pattern { why, .. }) if why.contains("holes")), "{pattern}: {found:?}");
+            }
+        }
+        for (language, pattern) in [(Language::Python, "# note"), (Language::C, "// note"), (Language::Go, "/* a */")] {
+            let found = places(language, b"", pattern);
+            assert!(matches!(&found, Err(PatternError::Pattern { why, .. }) if why.contains("comment")), "{pattern}: {found:?}");
+        }
         assert!(matches!(of(b"x = 1\n", " ; "), PatternError::Pattern { why: "it is empty", .. }));
     }
 }

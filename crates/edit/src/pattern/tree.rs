@@ -47,6 +47,27 @@ impl<'b> Tree<'b> {
         Some(Self { language, bytes, tree })
     }
 
+    /// The language that it was read as.
+    pub(super) const fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The starts of lines that lie in a text which begins on an earlier line.
+    pub(crate) fn in_texts(&self, starts: &[usize]) -> Vec<bool> {
+        let inside = |start: usize| {
+            let mut node = self.at(&(start..start + 1));
+            while let Some(here) = node {
+                let is_text = here.kind() == "string" || here.kind().contains("string_literal") || here.kind() == "template_string";
+                if is_text && here.start_byte() < start && start < here.end_byte() {
+                    return true;
+                }
+                node = here.parent();
+            }
+            false
+        };
+        starts.iter().map(|start| inside(*start)).collect()
+    }
+
     /// The places that do not parse, in order.
     pub(crate) fn errors(&self) -> Vec<Range<usize>> {
         let mut found = Vec::new();
@@ -105,13 +126,14 @@ impl<'b> Tree<'b> {
     }
 
     /// Whether only blanks stand before an offset on its line; a decorator and what it decorates are told apart by their own lines.
-    fn begins_line(&self, at: usize) -> bool {
+    pub(super) fn begins_line(&self, at: usize) -> bool {
         let start = self.bytes[..at].iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |end| end + 1);
         let head = &self.bytes[start..at];
         head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0c)
     }
 
-    fn at(&self, range: &Range<usize>) -> Option<Node<'_>> {
+    /// The smallest node around a range.
+    pub(super) fn at(&self, range: &Range<usize>) -> Option<Node<'_>> {
         self.tree.root_node().descendant_for_byte_range(range.start, range.end)
     }
 }

@@ -3,6 +3,7 @@
 mod bytecode;
 mod changed;
 mod crash;
+mod flow;
 mod identity;
 mod journal;
 mod kept;

@@ -42,7 +42,7 @@ fn replace(text: &str) -> Action {
 }
 
 /// The edited file with `MARK` for the mark, and by how many lines the rest moves.
-fn made(name: &str, bytes: &[u8], spec: impl FnOnce(&std::path::Path) -> PatchSpec) -> (String, i64) {
+pub(crate) fn made(name: &str, bytes: &[u8], spec: impl FnOnce(&std::path::Path) -> PatchSpec) -> (String, i64) {
     let world = World::new();
     let file = world.write(name, bytes);
     let edits = prepare_patches(&[spec(&file)]).unwrap_or_else(|error| panic!("{name}: {error}"));
