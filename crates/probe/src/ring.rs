@@ -21,6 +21,7 @@ const MAGIC: u64 = 0x474E_4952_5942_5945;
 const SLOTS: u64 = 2;
 const STREAM: u64 = 3;
 const WORD: u64 = 8;
+const FORKS: usize = 11;
 const FIRST_COUNTER: usize = 16;
 const COUNTERS_A_PROBE: usize = 4;
 const NAME_BYTES: usize = 256;
@@ -115,6 +116,11 @@ impl Ring {
             index.filter(|index| (index + 1) * WORD as usize <= self.head.len() - NAME_BYTES).map_or(0, |index| word(&self.head, index))
         };
         Counts { passes: counter(0), hits: counter(1), throttled: counter(2), misjudged: counter(3) }
+    }
+
+    /// How often the process had forked when the ring was read last.
+    pub(crate) fn forks(&self) -> u64 {
+        word(&self.head, FORKS)
     }
 
     /// The name that `multiprocessing` gave the process, as it was when the ring was read last.

@@ -33,6 +33,18 @@ def _published(methods):
     return type("Probe", (object,), dict(methods, __slots__=(), __module__="bystander_overlay.hook"))()
 
 
+def nothing():
+    """Makes an object that takes every store and records nothing."""
+
+    def store(self, depth, values):
+        pass
+
+    def open_stage(self):
+        return False
+
+    return _published({"__setitem__": store, "open": open_stage})
+
+
 def _encoded(values):
     return [encoding.encode(value) for value in values]
 

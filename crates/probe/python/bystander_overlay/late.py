@@ -60,15 +60,15 @@ class _State:
         rewrite = package.load_part(folder, "rewrite")
         _make_room(sum(probe["limit"] for probe in self.plan.PROBES))
         self.rewriter = rewrite.Rewriter(self, package._real_compile)
-        os.register_at_fork(after_in_child=self.forked)
+        os.register_at_fork(after_in_child=self.forked, after_in_parent=self.has_forked)
 
     def forked(self):
         """Gives a forked child a record and a ring of its own."""
-        try:
-            self.record.begin(os.getppid())
-            self.rewriter.forked()
-        except Exception:  # A child without a record is a child without receipts; the program goes on.
-            pass
+        self.package.begin_child(self)
+
+    def has_forked(self):
+        """Counts a fork."""
+        self.package.count_fork(self)
 
     def armed(self, name, key):
         """The function that takes a hit of a probe from a frame; None where the probe cannot be placed."""
@@ -85,15 +85,9 @@ class _State:
 
     def count_missed(self, name, passes):
         """Counts passes whose values nobody saw; whether a condition would have held is not known."""
-        ring = self.rewriter.ring
-        if not passes or ring is None:
-            return
-        probe = self._probe(name)
-        rings = sys.modules[_PACKAGE + ".ring"]
-        for counter in [rings.PASSES] + [rings.HITS] * (probe.get("condition") is None):
-            count = ring.counter(counter, probe["index"])
-            for _ in range(passes):
-                count()
+        if passes:
+            probe = self._probe(name)
+            self.record.tell("missed", probe["index"], passes, passes if probe.get("condition") is None else 0)
 
     def _probe(self, name):
         return next(probe for probe in self.plan.PROBES if probe["name"] == name)

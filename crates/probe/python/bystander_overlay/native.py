@@ -95,6 +95,12 @@ class Native:
             self.module.close(_SCRATCH)
             os.close(handle)
 
+    def count_fork(self):
+        """Counts a fork of this process in its ring; false where there is none."""
+        if self.is_open:
+            self.module.forked(_RING)
+        return self.is_open
+
     def forked(self):
         """Forgets the parent's ring, which the recorder has lost by itself."""
         self.is_open = False

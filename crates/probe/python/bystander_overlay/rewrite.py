@@ -66,13 +66,35 @@ class Rewriter:
             return self._rewritten_tree(source, filename, flags | inherited, call)
         return self._rewritten(source, filename, flags | inherited, call)
 
-    def forked(self):
-        """Gives a forked child a ring of its own and hooks that write to it."""
+    def forked(self, reason=None):
+        """Gives a forked child a ring of its own and hooks that write to it; hooks that do nothing where there is a `reason` against it."""
         self.ring = None
         if self.native is not None:
             self.native.forked()
         for index, injection in list(self.injections.items()):
-            self._arm(index, injection)
+            try:
+                if reason is None:
+                    self._arm(index, injection)
+                else:
+                    self._disarm(index, injection, reason)
+            except OSError as error:
+                self._disarm(index, injection, error.strerror)
+
+    def _disarm(self, index, injection, reason):
+        """Leaves the ring of the parent alone, and says so where it can."""
+        injection.armed = hooks.nothing()
+        setattr(builtins, injection.hook, injection.armed)
+        try:
+            self.record.tell("lost", index, "no room for a ring in shared memory: %s" % reason)
+        except OSError:  # There is no room for a record either.
+            pass
+
+    def count_fork(self):
+        """Counts a fork of this process in its ring; false where there is none."""
+        if self.ring is not None:
+            self.ring.count_fork()
+            return True
+        return self.native is not None and self.native.count_fork()
 
     def _probes_of(self, path):
         indices = self.targets.get(path) or self.targets.get(os.path.realpath(path)) or ()

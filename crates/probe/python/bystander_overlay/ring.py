@@ -6,6 +6,7 @@ order, unsigned 64 bits unless said otherwise):
     words 0-8   magic, layout (2 slots, 3 stream), slots | bytes of the stream, bytes a slot | 0, pid, probes, errors,
                 offset of the commit bytes | head: bytes ever published, offset of the data
     words 9-10  unused | tail: bytes ever freed by the reader, and its complement, without which it is not believed
+    word 11     forks of this process, for the children that leave no account of themselves
     word 16+4i  of probe i, never decreasing: passes, hits, passes turned away by the rate, conditions that could not be evaluated
     then        256 bytes: one length byte and the process's name as `multiprocessing` keeps it
     slots       one commit byte a slot: 0 free, 1 written; the writer sets it last, the reader clears it
@@ -29,7 +30,7 @@ MAGIC = 0x474E495259425945
 LAYOUT, STREAM_LAYOUT = 2, 3
 COUNTERS, STRIDE = 16, 4
 PASSES, HITS, THROTTLED, MISJUDGED = range(STRIDE)
-ERRORS, HEAD, TAIL = 6, 7, 9
+ERRORS, HEAD, TAIL, FORKS = 6, 7, 9, 11
 SLOT_HEAD = 32
 SLOT_FORMAT = "=QQQQ%ds"
 LENGTH_SHIFT = 16
@@ -59,6 +60,7 @@ class Ring:
         self.words = memoryview(self.memory).cast("Q")
         self.claim = count().__next__
         self.counters = {}
+        self.forks = _counter(self.words, FORKS)
         self.admissions = {}
         self.capacity = self.slot_bytes - SLOT_HEAD
         self._pack = Struct(SLOT_FORMAT % self.capacity).pack_into
@@ -112,6 +114,12 @@ class Ring:
             data = name.encode("utf-8", "replace")[: _NAME_BYTES - 1]
             self.memory[self.name_offset + 1 : self.name_offset + 1 + len(data)] = data
             self.memory[self.name_offset] = len(data)
+
+    def count_fork(self):
+        """Counts a fork of this process."""
+        number = self.forks()
+        if self.words[FORKS] <= number:
+            self.words[FORKS] = number + 1
 
     def note_error(self):
         """Counts a hit that the overlay itself failed to record."""

@@ -9,6 +9,7 @@ mod left;
 mod library;
 mod list;
 mod native;
+mod orphans;
 mod packs;
 mod rings;
 mod text;
