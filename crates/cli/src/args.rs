@@ -68,8 +68,8 @@ pub(crate) struct RunArgs {
 #[command(
     long_about = "Runs a command once, in this environment and directory, with probes in every Python process of its tree, and prints each hit as it comes.\n\n\
 A probe is written on one line:\n\
-  PLACE [{EXPR, EXPR}] [if EXPR] [limit N[, M/s]] [after \"PATTERN\"] [rank EXPR] [unsafe] [as NAME]\n\
-where PLACE is `path/to/file.py:LINE`, `module:function`, `module:function@return` or `module:function@raise`:\n\
+  PLACE [{EXPR, EXPR}] [if EXPR] [limit N[, RATE]] [more parts]\n\
+where PLACE is `path/to/file.py:LINE`, `module:function`, `module:function@return` or `module:function@raise`; all parts are explained below:\n\
   app/sizing.py:42 {rest, total} if rest < 0\n\
   pkg.mod:Class.method@return {return, self.fraction} limit 100, 10/s\n\n\
 Hits go to standard output; standard output and standard error of the command both go to standard error, as they are. With --output FILE hits go to the \
@@ -77,7 +77,18 @@ file, and the command keeps its own streams. A summary follows on standard error
 prints all of it again.\n\n\
 Ctrl-C (SIGINT) is passed on as it is, as are SIGTERM, SIGHUP and SIGQUIT; what is still there after 10 s, or at a second Ctrl-C, gets SIGKILL. Where nobody reads the hits any more, the command goes on and \
 they are still recorded. A probe that cannot be placed is refused before anything is launched.",
-    after_help = "Exit codes: 0 the command ended with 0 and every probe was in place; 1 the command ended otherwise; 2 it ended with 0, but a probe was \
+    after_help = "The parts of a probe, after its place, in any order, each once:\n  \
+PLACE                        path/to/file.py:LINE, or module:function with one of @entry (the default), @return, @raise\n  \
+{EXPR, EXPR}                 what to capture; `return` is the value at @return, `raise` the exception at @raise\n  \
+after \"PATTERN\"              right after the one statement that matches; `...` stands for anything\n  \
+if EXPR                      record only where it holds; it never runs code of the program\n  \
+limit N, limit N, RATE       at most N hits in each process, and no more than a RATE such as 10/s, 600/min or 5/h\n  \
+rank EXPR                    what tells the rank of a process\n  \
+unsafe                       captures may run code of the program\n  \
+compiled break|skip|refuse   a function that a compiler takes over: put the probe in and break its graph, skip the compiler, or refuse (the default)\n  \
+via auto|overlay|mount|patch how it gets in; `patch` is for `bystander patch apply` alone\n  \
+as NAME                      its name in what is printed\n\n\
+Exit codes: 0 the command ended with 0 and every probe was in place; 1 the command ended otherwise; 2 it ended with 0, but a probe was \
 refused in a process or in place in none, so that its silence says nothing; 3 bad input, nothing was launched; 4 trouble of bystander itself; 130 interrupted."
 )]
 pub(crate) struct WatchArgs {
@@ -88,7 +99,7 @@ pub(crate) struct WatchArgs {
     #[arg(long = "pack", value_name = "NAME")]
     pub(crate) packs: Vec<String>,
     /// How probes get into the program, where they do not say it themselves with `via`.
-    #[arg(long, value_enum, default_value_t = DeliveryWord::Auto, hide_possible_values = true, value_name = "auto|overlay|mount|patch")]
+    #[arg(long, value_enum, default_value_t = DeliveryWord::Auto, hide_possible_values = true, value_name = "auto|overlay|mount")]
     pub(crate) delivery: DeliveryWord,
     /// The number of hits to record in each process, for probes that name no limit [default: 1000]; hits beyond it are counted.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -119,8 +130,6 @@ pub(crate) enum DeliveryWord {
     Overlay,
     /// By a private mount.
     Mount,
-    /// By an edit on disk.
-    Patch,
 }
 
 impl From<DeliveryWord> for Delivery {
@@ -129,7 +138,6 @@ impl From<DeliveryWord> for Delivery {
             DeliveryWord::Auto => Self::Auto,
             DeliveryWord::Overlay => Self::Overlay,
             DeliveryWord::Mount => Self::Mount,
-            DeliveryWord::Patch => Self::Patch,
         }
     }
 }
@@ -164,12 +172,12 @@ pub(crate) enum PatchCommand {
     Status,
     /// Show each live edit as a unified diff.
     Diff {
-        /// Ids as `status` prints them [default: all].
+        /// Ids as `status` prints them, their beginnings, or names [default: all].
         ids: Vec<String>,
     },
     /// Undo live edits: those named, or all of this state directory.
     Revert {
-        /// Ids as `status` prints them, or as they stand in the mark of an edit [default: all of this state directory].
+        /// Ids as `status` prints them or as they stand in the mark of an edit, their beginnings, or names [default: all of this state directory].
         ids: Vec<String>,
         /// Undo every live edit of this user, whatever state directory holds it.
         #[arg(long, conflicts_with = "ids")]
@@ -179,7 +187,7 @@ pub(crate) enum PatchCommand {
     Verify(PatchVerifyArgs),
     /// Print the hits that probes put in by `apply` have left so far.
     Hits {
-        /// Ids as `status` prints them [default: all].
+        /// Ids as `status` prints them, their beginnings, or names [default: all].
         ids: Vec<String>,
     },
 }
@@ -213,7 +221,7 @@ pub(crate) struct PatchApplyArgs {
     /// Code with holes to find, in Python, Rust, C, C++, CUDA, JavaScript, TypeScript or Go.
     #[arg(long, value_name = "CODE", requires = "file")]
     pub(crate) pattern: Option<String>,
-    /// The text to put in place of what was found; nothing takes it out.
+    /// The text to put in place of what was found; an empty one, `--replace ''`, takes it out.
     #[arg(long, value_name = "TEXT", requires = "file", allow_hyphen_values = true)]
     pub(crate) replace: Option<String>,
     /// A file with the text to put in place of what was found.

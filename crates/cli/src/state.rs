@@ -22,9 +22,13 @@ pub(crate) fn to_read(named: Option<&Path>) -> Result<StateDir, Failure> {
     };
     found.map_err(|error| of_state(&error))?.ok_or_else(|| {
         Failure::user("failed to find a state directory at or above the working directory")
-            .hint("runs keep their state in `.bystander` beside the experiment file: name it with --state DIR")
+            .hint(format!("{WHERE}: name it with --state DIR"))
     })
 }
+
+/// Where verbs leave their state.
+const WHERE: &str =
+    "`run` keeps its state in `.bystander` beside the experiment file, `watch` and `patch apply` in the folder where they were started";
 
 /// Opens the record of a state directory.
 pub(crate) fn open(state: &StateDir) -> Result<Store, Failure> {
@@ -36,7 +40,7 @@ pub(crate) fn of_state(error: &StateError) -> Failure {
     match error {
         StateError::Missing { .. } => Failure::user("failed to use the state directory")
             .because(error)
-            .hint("runs keep their state in `.bystander` beside the experiment file"),
+            .hint(format!("{WHERE}; without --state the nearest one at or above the working directory is used")),
         StateError::Unwritable { .. } => failure.hint("name a directory that can be written to with --state DIR"),
         _ => failure,
     }

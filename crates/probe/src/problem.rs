@@ -57,7 +57,13 @@ pub enum ProblemKind {
     /// The file does not parse.
     FileSyntax { path: String, line: Option<u32>, message: String },
     /// The file has no such function.
-    FunctionNotFound { function: String, candidates: Vec<String>, imported_from: Option<String> },
+    FunctionNotFound {
+        function: String,
+        candidates: Vec<String>,
+        imported_from: Option<String>,
+        #[serde(default)]
+        lambda: Option<u32>,
+    },
     /// The file has several functions of that name.
     FunctionAmbiguous { function: String, lines: Vec<u32> },
     /// The line is beyond the last statement.
@@ -107,6 +113,9 @@ impl ProbeProblem {
     pub fn notes(&self) -> Vec<String> {
         match &self.kind {
             ProblemKind::ModuleNotFound { candidates, .. } | ProblemKind::FileNotFound { candidates, .. } => like(candidates),
+            ProblemKind::FunctionNotFound { function, lambda: Some(line), .. } => vec![format!(
+                "`{function}` is a lambda (line {line}), which has no name, and no statement of its own, to probe: probe the line of a statement that calls it"
+            )],
             ProblemKind::FunctionNotFound { candidates, imported_from, .. } => {
                 let from = imported_from.iter().map(|place| format!("the module imports it; it is defined at `{place}`"));
                 from.chain(like(candidates)).collect()
@@ -120,13 +129,23 @@ impl ProbeProblem {
             }
             ProblemKind::NeverReturns { .. } => vec!["probe `@raise` instead".into()],
             ProblemKind::CaptureRefused { .. } => {
-                vec![
-                    "names, attributes, items by constant, comparisons, arithmetic and `len` run no code; `unsafe = true` allows the rest"
-                        .into(),
-                ]
+                let more = match self.field {
+                    Field::Condition => "a condition is never unsafe: it is looked at in every pass, and may run no code of the program",
+                    Field::At | Field::After | Field::Capture(_) | Field::Rank => "`unsafe = true` allows the rest",
+                };
+                vec![format!("names, attributes, items by constant, comparisons, arithmetic and `len` run no code; {more}")]
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The same lines in the words of the one-line form of a probe.
+    #[must_use]
+    pub fn notes_for_line(&self) -> Vec<String> {
+        let words =
+            [("`unsafe = true`", "`unsafe`"), ("`compiled = \"break\"`", "`compiled break`"), ("`compiled = \"skip\"`", "`compiled skip`")];
+        let worded = |note: String| words.iter().fold(note, |note, (file, line)| note.replace(file, line));
+        self.notes().into_iter().map(worded).collect()
     }
 }
 

@@ -70,7 +70,7 @@ pub enum StateError {
         text: String,
     },
     /// There is none.
-    #[error("find the state directory {}: no run was recorded there", .path.display())]
+    #[error("find the state directory {}: nothing was recorded there", .path.display())]
     Missing {
         /// Where it was looked for.
         path: PathBuf,

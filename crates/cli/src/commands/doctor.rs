@@ -2,7 +2,9 @@
 
 mod packs;
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -14,10 +16,22 @@ use crate::args::DoctorArgs;
 use crate::failure::{Failure, exit};
 use crate::output::{Finding, Output};
 
+/// Asks a Python for its version and its path.
+const VERSION: &str = "import sys; print('.'.join(map(str, sys.version_info[:3])) + ' ' + sys.executable)";
+
 /// Tries everything.
 pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
-    let mut findings =
-        vec![processes(), python(), shared_memory(), state(named), registry(), git(), memory_counters(), private_mounts(), gpu()];
+    let mut findings = vec![
+        processes(),
+        python(args.python.as_deref()),
+        shared_memory(),
+        state(named),
+        registry(),
+        git(),
+        memory_counters(),
+        private_mounts(),
+        gpu(),
+    ];
     findings.extend(packs::findings(args.python.as_deref()));
     output.findings(&findings);
     let works = findings.iter().all(|finding| finding.works || finding.optional);
@@ -41,27 +55,30 @@ fn processes() -> Finding {
     finding("process supervision", found.map_or_else(|| Ok("/proc is readable".to_owned()), Err), "run where /proc is mounted and readable")
 }
 
-fn python() -> Finding {
-    let asked = Command::new("python3")
-        .args(["-I", "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.executable)"])
-        .stdin(Stdio::null())
-        .output();
+/// The Python that was named, or `python3`.
+fn python(named: Option<&OsStr>) -> Finding {
+    let name = named.unwrap_or(OsStr::new("python3"));
+    let shown = name.display();
+    // Options that Python 2.7 knows, too; nothing of the working directory or the environment is imported.
+    let asked = Command::new(name).args(["-E", "-s", "-S", "-c", VERSION]).stdin(Stdio::null()).output();
     let found = match asked {
-        Err(error) => Err(format!("python3 cannot be run: {error}")),
-        Ok(output) if !output.status.success() => Err("python3 ends with an error".to_owned()),
+        Err(error) => Err(format!("{shown} cannot be run: {error}")),
+        Ok(output) if !output.status.success() => Err(format!("{shown} ends with an error ({})", output.status)),
         Ok(output) => {
             let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            let mut numbers = text.split(['.', ' ']).map(|part| part.parse::<u32>().unwrap_or(0));
-            let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-            if version >= (3, 8) { Ok(text) } else { Err(format!("{text} is older than 3.8: probes need 3.8")) }
+            let mut numbers = text.split(['.', ' ']).map_while(|part| part.parse::<u32>().ok());
+            match numbers.next().zip(numbers.next()) {
+                None => Err(format!("{shown} does not answer as a Python")),
+                Some(version) if version < (3, 8) => Err(format!("{text} is older than 3.8: probes need 3.8")),
+                Some(_) => Ok(text),
+            }
         }
     };
     optional(finding("python3 for probes", found, "install Python 3.8 or newer; experiments without probes run without it"))
 }
 
 fn shared_memory() -> Finding {
-    let path = format!("/dev/shm/bystander-doctor-{}", std::process::id());
-    let found = fs::write(&path, [0_u8; 4096]).and_then(|()| fs::remove_file(&path)).map(|()| "/dev/shm can be written to".to_owned());
+    let found = write_to(Path::new("/dev/shm"), &[0; 4096]).map(|()| "/dev/shm can be written to".to_owned());
     optional(finding(
         "rings for hits",
         found.map_err(|error| format!("/dev/shm: {error}")),
@@ -69,17 +86,21 @@ fn shared_memory() -> Finding {
     ))
 }
 
+/// Tries whether files can be made in a folder. The file has no name any more when it is written to: whatever ends this process leaves nothing.
+fn write_to(folder: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = folder.join(format!(".bystander-doctor-{}", std::process::id()));
+    let mut file = File::create_new(&path)?;
+    fs::remove_file(&path)?;
+    file.write_all(bytes)
+}
+
 fn state(named: Option<&Path>) -> Finding {
     let path = named.map_or_else(|| Path::new(".").to_owned(), Path::to_owned);
     let found = match StateDir::open_existing(&path) {
         Ok(state) => Ok(format!("{} can be read", state.path().display())),
-        Err(_) => {
-            let probe = path.join(format!(".bystander-doctor-{}", std::process::id()));
-            fs::write(&probe, b"")
-                .and_then(|()| fs::remove_file(&probe))
-                .map(|()| "a state directory can be made here".to_owned())
-                .map_err(|error| format!("{}: {error}", path.display()))
-        }
+        Err(_) => write_to(&path, b"")
+            .map(|()| "a state directory can be made here".to_owned())
+            .map_err(|error| format!("{}: {error}", path.display())),
     };
     finding("state directory", found, "name a directory that can be written to with --state DIR")
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use bystander_lab::ledger::Ledger;
 use bystander_lab::{provenance, summary};
 use bystander_model::ids::TrialId;
-use bystander_store::{RunLock, RunRecord, StateDir, Store};
+use bystander_store::{RunLock, RunRecord, StateDir, Store, StoreError};
 
 use super::watch;
 use crate::args::ShowArgs;
@@ -44,7 +44,15 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
         Some(name) => store.find(name).map(Some),
         None => store.latest(),
     };
-    found.map_err(|error| Failure::user("failed to find the run").because(&error))?.ok_or_else(|| {
+    let unknown = |error: StoreError| {
+        let failure = Failure::user("failed to find the run").because(&error);
+        match store.latest() {
+            Ok(Some(latest)) => failure
+                .hint(format!("the newest is {}: `bystander show` without an id prints it, and the start of an id is enough", latest.id)),
+            _ => failure.hint("`bystander run FILE` and `bystander watch` make one"),
+        }
+    };
+    found.map_err(unknown)?.ok_or_else(|| {
         Failure::user(format!("failed to find a run: {} holds none", state.path().display()))
             .hint("`bystander run FILE` and `bystander watch` make one")
     })

@@ -18,6 +18,7 @@ use bystander_model::hit::ReceiptState;
 use bystander_model::ids::RunId;
 use bystander_model::probe::ProbeSpec;
 use bystander_model::watch::{WatchProbe, WatchStart, WatchStatus, WatchSummary};
+use bystander_probe::InterpreterError;
 use bystander_store::{RunLock, StateDir};
 use bystander_supervise::Canceller;
 use bystander_supervise::trial::Inherited;
@@ -171,10 +172,14 @@ fn refused(error: &CheckError, typed: &[Typed], named: bool) -> Failure {
         CheckError::Command(_) => failure.because(error).hint("mend the first word after `--`, or PATH"),
         CheckError::Way { source, .. } => failure.because(error).hint(&source.mend),
         CheckError::Pack(_) => failure.because(error).hint("`bystander doctor` says which sets of probes bind to which installed engine"),
-        CheckError::Python(bystander_probe::InterpreterError::NotPython { .. }) => failure
+        CheckError::Python(InterpreterError::NotPython { .. }) => failure
             .because(error)
             .hint("name the Python that it starts in the end with `--python PYTHON`: the probes are in every Python process of its tree")
             .hint("or start the program by its Python (`-- python3 -m …`); for other languages `bystander patch` edits any text file"),
+        CheckError::Python(InterpreterError::NoAnswer { python, .. } | InterpreterError::BadAnswer { python, .. }) => failure
+            .because(error)
+            .hint(format!("see whether it starts at all: {} -c pass", python.display()))
+            .hint("where it does, this is a fault of bystander: the words above say where"),
         CheckError::Python(_) => failure.because(error).hint("probes need the program's own Python, 3.8 or newer"),
     }
 }

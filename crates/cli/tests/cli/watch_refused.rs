@@ -121,3 +121,72 @@ fn a_refusal_is_one_json_object_where_json_is_asked_for() {
     let ran = world.bystander(["watch", "--json", "-p", "app.py:4", "--", "nosuch"]).run().exits(3);
     assert_eq!(ran.json()["error"]["kind"], "user");
 }
+
+#[test]
+fn the_first_things_that_people_type_are_answered_with_what_they_meant() {
+    let Some(world) = python_world() else { return };
+    world.write("app.py", &format!("{APP}double = lambda n: n * 2\n"));
+    world.write("apx.txt", "");
+    let terms = |count: usize| format!("app.py:4 {{{}}}", vec!["total"; count].join(" + "));
+    let minus = format!("app.py:4 {{{}total}}", "-".repeat(3000));
+    let (many, most) = (terms(300), terms(3000));
+    let cases: [(&str, &[&str]); 15] = [
+        ("app.py:work {n}", &["a function is named by its module, such as `app:work`", "-p:1:8"]),
+        ("pkg/sub.py:C.f@return", &["such as `pkg.sub:C.f@return`"]),
+        ("app.py:99999999999", &["the line number 99999999999 is too large"]),
+        ("/dev/zero:1", &["`/dev/zero` cannot be read: it is not a regular file"]),
+        (".:1", &["it is not a regular file"]),
+        ("fifo:1", &["it is not a regular file"]),
+        (&many, &["nested too deep"]),
+        (&most, &["too long"]),
+        (&minus, &["nested too deep"]),
+        ("app.py:4 {total} if str(total) == \"5\" unsafe", &["a condition is never unsafe"]),
+        ("app.py:4 {str(total)}", &["`unsafe` allows the rest"]),
+        ("app:work limt 4", &["[compiled break|skip|refuse] [via auto|overlay|mount|patch]"]),
+        ("app:double", &["`double` is a lambda (line 6)", "probe the line of a statement that calls it"]),
+        ("app:work.<lambda>", &["a lambda has no name"]),
+        ("app.py:4 via patch", &["changes no file on disk"]),
+    ];
+    world.run(Path::new("mkfifo")).args(["fifo"]).run().exits(0);
+    for (probe, said) in cases {
+        let ran = refused(&world, &["-p", probe, "--", "python3", "app.py"]).exits(3).says(said);
+        for never in ["Traceback", "3.8 or newer", "unsafe = true", "apx.txt"] {
+            assert!(!ran.stderr.contains(never), "{never}: {}", ran.stderr);
+        }
+    }
+    refused(&world, &["--list", "fifo"]).exits(3).says(&["it is not a regular file"]);
+    let enough = format!("app.py:4 {{{}}} limit 1", ["total"; 50].join(" + "));
+    world.bystander(["watch", "-p", &enough, "--", "python3", "app.py"]).run().exits(0).says(&["1 hit"]);
+}
+
+#[test]
+fn help_holds_the_whole_form_of_a_probe_and_no_delivery_that_is_always_refused() {
+    let world = crate::world::world();
+    let help = world.bystander(["watch", "--help"]).run().exits(0).stdout;
+    for part in
+        ["after \"PATTERN\"", "compiled break|skip|refuse", "via auto|overlay|mount|patch", "@raise", "600/min", "<auto|overlay|mount>"]
+    {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+    world.bystander(["watch", "--delivery", "patch", "-p", "app:f", "--", "python3"]).run().exits(3).says(&["auto, overlay, mount]"]);
+}
+
+#[test]
+fn a_large_file_with_many_probes_is_parsed_once_before_the_launch() {
+    let Some(world) = python_world() else { return };
+    let mut source = String::from("def work(n):\n    return n\n");
+    for line in 0..60_000 {
+        source.push_str(&format!("x{line} = {line}\n"));
+    }
+    world.write("app.py", &format!("{source}work(1)\n"));
+    let time = |probes: &[&str]| {
+        let arguments: Vec<&str> = probes.iter().flat_map(|probe| ["-p", probe]).collect();
+        let began = std::time::Instant::now();
+        world.bystander(["watch"]).args(&arguments).args(["--", "python3", "app.py"]).run().exits(0);
+        began.elapsed()
+    };
+    let one = time(&["app:work"]);
+    let probes: Vec<String> = (0..12).map(|number| format!("app:work {{n}} as q{number}")).collect();
+    let twelve = time(&probes.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(twelve < one * 6, "one probe took {one:?}, twelve took {twelve:?}");
+}

@@ -140,7 +140,8 @@ pub fn check(mut request: Request) -> Result<Checked, CheckError> {
             probe.delivery = request.delivery;
         }
     }
-    let checked = bystander_probe::check(&interpreter, &request.probes)?;
+    let choices = choices(&request);
+    let checked = bystander_probe::check(&interpreter, &as_chosen(&request.probes, choices.as_deref().unwrap_or_default()))?;
     let python = checked.python.clone();
     let mut problems = Vec::new();
     let mut probes = Vec::new();
@@ -153,11 +154,20 @@ pub fn check(mut request: Request) -> Result<Checked, CheckError> {
     if !problems.is_empty() {
         return Err(CheckError::Probes(problems));
     }
-    let choices = choices(&request)?;
+    let choices = choices?;
     let env: Vec<(String, String)> =
         request.env.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())).collect();
     let hidden = secrets::values(&words, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     Ok(Checked { request, probes, hidden, choices, interpreter: interpreter.python, python, notes })
+}
+
+/// Probes with the delivery that was chosen for them: what is imported needs no place in the text of a file.
+fn as_chosen(probes: &[ProbeSpec], choices: &[Choice]) -> Vec<ProbeSpec> {
+    let chosen = |(index, probe): (usize, &ProbeSpec)| {
+        let delivery = choices.get(index).map_or(probe.delivery, |choice| choice.way.delivery());
+        ProbeSpec { delivery, ..probe.clone() }
+    };
+    probes.iter().enumerate().map(chosen).collect()
 }
 
 /// How each probe gets in. A command is watched without touching the disk, so what would need an edit is refused.

@@ -61,8 +61,10 @@ fn fault(error: &PlaceError) -> &'static str {
         PlaceError::Module { .. } => "names no dotted module before its colon",
         PlaceError::Function { .. } => "names no function after its colon",
         PlaceError::Moment { .. } => "names no moment of a call after its `@`: it is `@entry`, `@return` or `@raise`",
-        PlaceError::Line { line, .. } if line.bytes().all(|byte| byte.is_ascii_digit()) => "must name a line from 1",
-        PlaceError::Line { .. } => "names a function in a path; a function is named by its module",
+        PlaceError::Line { .. } => "must name a line from 1",
+        PlaceError::LineTooLarge { .. } => "names a line number that is too large",
+        PlaceError::Lambda { .. } => "names a lambda, which has no name and no statement of its own to probe",
+        PlaceError::FunctionOfPath { .. } => "names a function in a path; a function is named by its module",
     }
 }
 

@@ -95,6 +95,40 @@ pub enum PlaceError {
         /// Where it begins.
         offset: usize,
     },
+    /// A function is named by the path of its file.
+    #[error(
+        "read the place `{text}`: a function is named by its module, such as `{instead}`, and a path takes a line, such as `{path}:12`"
+    )]
+    FunctionOfPath {
+        /// What was typed.
+        text: String,
+        /// The path.
+        path: String,
+        /// The place that was most likely meant.
+        instead: String,
+        /// Where the function begins.
+        offset: usize,
+    },
+    /// A lambda is named as a function.
+    #[error(
+        "read the place `{text}`: a lambda has no name, and no statement of its own, to probe; probe the line of a statement that calls it"
+    )]
+    Lambda {
+        /// What was typed.
+        text: String,
+        /// Where it stands.
+        offset: usize,
+    },
+    /// A line number is larger than any file has.
+    #[error("read the place `{text}`: the line number {line} is too large")]
+    LineTooLarge {
+        /// What was typed.
+        text: String,
+        /// The part after the colon.
+        line: String,
+        /// Where it begins.
+        offset: usize,
+    },
     /// A path is followed by something that is no line number.
     #[error("read the place `{text}`: `{line}` is not a line number from 1")]
     Line {
@@ -116,6 +150,9 @@ impl PlaceError {
             | PlaceError::Module { offset, .. }
             | PlaceError::Function { offset, .. }
             | PlaceError::Moment { offset, .. }
+            | PlaceError::FunctionOfPath { offset, .. }
+            | PlaceError::Lambda { offset, .. }
+            | PlaceError::LineTooLarge { offset, .. }
             | PlaceError::Line { offset, .. } => *offset,
         }
     }
@@ -147,13 +184,16 @@ impl std::str::FromStr for Place {
         if head.ends_with(".py") || head.contains('/') || (number.is_some() && !head.is_empty()) {
             return match number {
                 Some(line) if line > 0 => Ok(Place::Line { path: head.into(), line }),
-                _ => Err(PlaceError::Line { text: text.into(), line: tail.into(), offset: after }),
+                _ => Err(no_line(text, head, tail)),
             };
         }
         if let Err(offset) = dotted_name(head, false) {
             return Err(PlaceError::Module { text: text.into(), module: head.into(), offset });
         }
         let (function, moment) = tail.split_once('@').map_or((tail, None), |(function, moment)| (function, Some(moment)));
+        if let Some(offset) = function.find("<lambda>") {
+            return Err(PlaceError::Lambda { text: text.into(), offset: after + offset });
+        }
         if let Err(offset) = dotted_name(function, true) {
             return Err(PlaceError::Function { text: text.into(), function: function.into(), offset: after + offset });
         }
@@ -178,6 +218,30 @@ impl std::fmt::Display for Place {
             Place::Line { path, line } => write!(f, "{}:{line}", path.display()),
         }
     }
+}
+
+/// What is wrong with what follows the colon after a path.
+fn no_line(text: &str, path: &str, tail: &str) -> PlaceError {
+    let (text, offset) = (text.to_owned(), path.len() + 1);
+    if tail.len() > 1 && tail.bytes().all(|byte| byte.is_ascii_digit()) && tail.bytes().any(|byte| byte != b'0') {
+        return PlaceError::LineTooLarge { text, line: tail.to_owned(), offset };
+    }
+    if tail.contains("<lambda>") {
+        return PlaceError::Lambda { text, offset };
+    }
+    let function = tail.split('@').next().unwrap_or_default();
+    if dotted_name(function, true).is_err() {
+        return PlaceError::Line { text, line: tail.to_owned(), offset };
+    }
+    let module = module_of(path).unwrap_or_else(|| "package.module".to_owned());
+    PlaceError::FunctionOfPath { text, path: path.to_owned(), instead: format!("{module}:{tail}"), offset }
+}
+
+/// The module of a file, by its path from the working directory; `None` where that tells none.
+fn module_of(path: &str) -> Option<String> {
+    let path = path.strip_prefix("./").unwrap_or(path).strip_suffix(".py")?;
+    let module = path.strip_suffix("/__init__").unwrap_or(path).replace('/', ".");
+    dotted_name(&module, false).is_ok().then_some(module)
 }
 
 /// Checks a dotted name and returns the offset of the first byte that does not fit; `<locals>` is a part where `inner` allows it.
@@ -218,6 +282,25 @@ mod tests {
     }
 
     #[test]
+    fn a_function_of_a_path_is_told_with_its_module() {
+        for (text, instead) in [
+            ("a.py:add", "`a:add`"),
+            ("./app/sizing.py:Pool.get@return", "`app.sizing:Pool.get@return`"),
+            ("app/__init__.py:f", "`app:f`"),
+            ("/x/a.py:f", "`package.module:f`"),
+            ("../a.py:f", "`package.module:f`"),
+            ("a-b.py:f", "`package.module:f`"),
+        ] {
+            let error = text.parse::<Place>().expect_err(text).to_string();
+            assert!(error.contains(instead), "{text}: {error}");
+        }
+        let error = "a.py:4294967296".parse::<Place>().expect_err("a line").to_string();
+        assert!(error.ends_with("4294967296 is too large"), "{error}");
+        let error = "a.py:0".parse::<Place>().expect_err("a line").to_string();
+        assert!(error.ends_with("`0` is not a line number from 1"), "{error}");
+    }
+
+    #[test]
     fn a_bad_place_points_at_the_byte_that_does_not_fit() {
         for (text, offset) in [
             ("engine.sizing", 13),
@@ -231,6 +314,9 @@ mod tests {
             ("m:f@", 4),
             ("m:f@exit", 4),
             ("m:@return", 2),
+            ("a.py:99999999999", 5),
+            ("m:f.<lambda>", 4),
+            ("a.py:<lambda>", 5),
         ] {
             let error = text.parse::<Place>().expect_err(text);
             assert_eq!(error.offset(), offset, "{text}: {error}");

@@ -3,6 +3,8 @@
 import hashlib
 import sys
 
+import _ast
+
 from bystander_check import inserted, installed, listing, locate, names, text
 from bystander_overlay import capture as captures
 from bystander_overlay import compiled as compilers
@@ -22,24 +24,41 @@ def answer(request, program_path):
     if request["task"] == "release":
         return dict(installed.release(request, request["path"] + program_path), python=version)
     locate.use_path(request["path"] + program_path)
-    return {"python": version, "probes": [_checked(probe) for probe in request["probes"]]}
+    files = {}
+    return {"python": version, "probes": [_checked(probe, files) for probe in request["probes"]]}
 
 
-def _checked(probe):
+class _File:
+    """A file that probes of one request share: read and parsed once."""
+
+    def __init__(self, path):
+        self.path = path
+        self.data = locate.read(path)
+        self.tree = locate.parse(self.data, path)
+        self.takeovers = compilers.Takeovers(self.tree)
+
+
+def _checked(probe, files):
+    path = probe["path"] or probe["module"]
     try:
-        return _placed(probe)
+        path = locate.source_of(probe)
+        if path not in files:
+            files[path] = _File(path)
+        return _placed(probe, files[path])
     except places.PlaceProblem as problem:
         return dict(problem.facts, problem=problem.kind)
+    except RecursionError:
+        return {"problem": "file_syntax", "path": path, "line": None, "message": "it, or the probe, is nested too deep"}
 
 
-def _placed(probe):
-    path = locate.source_of(probe)
-    data = locate.read(path)
-    tree = locate.parse(data, path)
-    site = _site(tree, probe, data)
-    _check_takeover(compilers.Takeovers(tree), site, probe.get("compiled"))
-    _check_captures(tree, site, probe)
-    return dict(_description(probe, path, data, site), text=text.insertion(data, path, tree, site))
+def _placed(probe, file):
+    site = _site(file.tree, probe, file.data)
+    _check_takeover(file.takeovers, site, probe.get("compiled"))
+    _check_captures(file.tree, site, probe)
+    found = _description(probe, file.path, file.data, site)
+    # Trying out a place in the text parses the whole file again.
+    found["text"] = text.insertion(file.data, file.path, file.tree, site) if probe.get("text", True) else None
+    return found
 
 
 def _check_takeover(takeovers, site, wanted):
@@ -64,11 +83,23 @@ def _site(tree, probe, data):
         facts = problem.facts
         if problem.kind == "function_not_found":
             facts["candidates"] = locate.nearest(probe["function"], facts.pop("known"))
+            facts["lambda"] = _line_of_lambda(tree, probe["function"])
         elif problem.kind == "pattern_not_found":
             facts["candidates"] = locate.nearest_statements(tree, data, probe["after"], facts.pop("statements"))
         elif problem.kind == "pattern_ambiguous":
             facts["lines"] = sorted(facts["lines"])
         raise
+
+
+def _line_of_lambda(tree, function):
+    """The line at which a name is given a lambda; None where it is not."""
+    name = function.rpartition(".")[2]
+    for spot in trees.spots(tree):
+        node = spot.statement
+        targets = node.targets if isinstance(node, _ast.Assign) else [getattr(node, "target", None)]
+        if isinstance(getattr(node, "value", None), _ast.Lambda) and any(getattr(target, "id", None) == name for target in targets):
+            return node.lineno
+    return None
 
 
 def _description(probe, path, data, site):

@@ -1,7 +1,6 @@
 """Lists the places of a file that can be probed: its functions with their moments, and the lines at which a statement begins."""
 
 import hashlib
-import os
 
 from bystander_check import locate
 from bystander_overlay import compiled as compilers
@@ -12,9 +11,7 @@ from bystander_overlay import tree as trees
 def listing(path):
     """The places of a file; where it cannot be read or parsed, what is wrong with it."""
     try:
-        if not os.path.isfile(path):
-            raise places.PlaceProblem("file_not_found", path=path, candidates=locate.files_near(path))
-        data = locate.read(path)
+        data = locate.read(locate.regular(path))
         module = locate.parse(data, path)
     except places.PlaceProblem as problem:
         return dict(problem.facts, problem=problem.kind)

@@ -22,11 +22,17 @@ def use_path(path):
 def source_of(probe):
     """The absolute path of the file that a probe names, by module or by path."""
     if probe["module"] is None:
-        path = os.path.abspath(probe["path"])
-        if not os.path.isfile(path):
-            raise places.PlaceProblem("file_not_found", path=path, candidates=files_near(path))
-        return path
+        return regular(os.path.abspath(probe["path"]))
     return _source_of_module(probe["module"])
+
+
+def regular(path):
+    """The path, where a regular file is there: a pipe or a device may have no end."""
+    if os.path.isfile(path):
+        return path
+    if os.path.exists(path):
+        raise places.PlaceProblem("file_unreadable", path=path, reason="it is not a regular file")
+    raise places.PlaceProblem("file_not_found", path=path, candidates=files_near(path))
 
 
 def _source_of_module(dotted):
@@ -99,6 +105,10 @@ def read(path):
 
 def parse(data, path):
     """The syntax tree of a file."""
+    line = trees.undecodable_line(data)
+    if line is not None:
+        message = "it is not UTF-8, and the file declares no other encoding"
+        raise places.PlaceProblem("file_syntax", path=path, line=line, message=message)
     try:
         return compile(data, path, "exec", 0x400, True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -118,7 +128,7 @@ def files_near(path):
     """The files in the folder of a missing one whose names are most like its own."""
     folder, name = os.path.split(path)
     try:
-        return [os.path.join(folder, item) for item in nearest(name, os.listdir(folder))]
+        return [os.path.join(folder, item) for item in difflib.get_close_matches(name, os.listdir(folder), 3, 0.7)]
     except OSError:
         return []
 

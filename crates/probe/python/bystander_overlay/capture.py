@@ -13,6 +13,9 @@ from bystander_overlay.tree import children
 _SCALARS = (int, float, bool, str, bytes, type(None))
 _NUMBERS = (int, float, bool)
 _INT_BITS = 4096
+_LONGEST = 4096
+_DEEPEST = 64
+_TOO_DEEP = "it is nested too deep: at most %d operations one inside the other" % _DEEPEST
 _REASONS = {
     "Call": "a call runs code of the program",
     "Lambda": "a lambda runs code of the program",
@@ -40,11 +43,26 @@ class Refusal(Exception):
 
 def parse(text):
     """Parses an expression; the words `return` and `raise` in it are names."""
+    if len(text) > _LONGEST:
+        raise Refusal("it is too long: at most %d characters" % _LONGEST, 0)
     text, names = words.exchanged(text.strip())
     try:
-        return words.restored(compile(text, "<capture>", "eval", 0x400, True).body, names)
+        node = compile(text, "<capture>", "eval", 0x400, True).body
+        _check_depth(node)
+        return words.restored(node, names)
+    except (RecursionError, MemoryError):
+        raise Refusal(_TOO_DEEP, 0)
     except (SyntaxError, ValueError) as error:
         raise Refusal("not an expression: %s" % getattr(error, "msg", error), max(0, (getattr(error, "offset", 1) or 1) - 1))
+
+
+def _check_depth(node):
+    pending = [(node, 1)]
+    while pending:
+        part, depth = pending.pop()
+        if depth > _DEEPEST:
+            raise Refusal(_TOO_DEEP, 0)
+        pending.extend((child, depth + 1) for child in children(part))
 
 
 def names_in(node):

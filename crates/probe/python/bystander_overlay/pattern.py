@@ -39,7 +39,10 @@ def parse(text):
 
 
 def _tree(text):
-    return compile(text, "<pattern>", "exec", 0x400, True)
+    try:
+        return compile(text, "<pattern>", "exec", 0x400, True)
+    except (RecursionError, MemoryError):
+        raise PatternError("it is nested too deep", 0)
 
 
 def _offset(text, error):

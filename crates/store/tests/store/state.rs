@@ -23,7 +23,7 @@ fn a_state_directory_hides_itself_and_is_opened_again() {
     assert_eq!(fs::read_to_string(path.join(".gitignore")).expect("reads"), "mine\n", "what the user changed stays");
     assert_eq!(StateDir::open_existing(&path).expect("opened to read"), made);
     let missing = StateDir::open_existing(&folder.path().join("none")).expect_err("there is none");
-    assert!(missing.to_string().contains("no run was recorded there"), "{missing}");
+    assert!(missing.to_string().contains("nothing was recorded there"), "{missing}");
 }
 
 #[test]

@@ -51,7 +51,8 @@ fn file(what: &str, interpreter: &Interpreter) -> Result<PathBuf, Failure> {
     let path = interpreter.cwd.join(what);
     let is_module =
         !what.contains('/') && what.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric()));
-    if path.is_file() || !is_module || Path::new(what).extension() == Some(OsStr::new("py")) {
+    let is_something = path.exists() && !path.is_dir();
+    if is_something || !is_module || Path::new(what).extension() == Some(OsStr::new("py")) {
         return Ok(path);
     }
     let below: PathBuf = what.split('.').collect();

@@ -45,8 +45,9 @@ pub(in crate::commands) fn parse(texts: &[String]) -> Result<Vec<Typed>, Failure
 }
 
 /// The form of a probe in one sentence.
-pub(super) const FORM: &str = "a probe is PLACE [{EXPR, …}] [if EXPR] [limit N[, M/s]] [after \"PATTERN\"] [rank EXPR] [unsafe] [as NAME], such as \
-'app/sizing.py:42 {rest, total} if rest < 0' or 'pkg.mod:Class.method@return {return}'";
+pub(super) const FORM: &str = "a probe is PLACE [after \"PATTERN\"] [{EXPR, …}] [if EXPR] [limit N[, RATE]] [rank EXPR] [unsafe] \
+[compiled break|skip|refuse] [via auto|overlay|mount|patch] [as NAME], such as 'app/sizing.py:42 {rest, total} if rest < 0' or \
+'pkg.mod:Class.method@return {return}'; `bystander watch --help` explains each part";
 
 fn clash(typed: &[Typed], probe: &ProbeSpec) -> Option<Diagnostic> {
     let same = typed.iter().any(|known| !probe.name.is_empty() && known.probe.name == probe.name);
@@ -103,7 +104,7 @@ fn of_place(problem: &ProbeProblem, typed: &Typed) -> Diagnostic {
     };
     let span = typed.spans.get(&key).cloned().unwrap_or(0..typed.text.len());
     let mut diagnostic = Diagnostic::error("probe.refused", problem.to_string()).help(help);
-    diagnostic.notes = problem.notes();
+    diagnostic.notes = problem.notes_for_line();
     diagnostic.at(&typed.origin, narrowed(problem, &typed.text, span))
 }
 
