@@ -119,6 +119,24 @@ impl Output {
         self.data(bystander_report::patch_text(report, &style).as_bytes());
     }
 
+    /// Prints what is staged for a commit.
+    pub(crate) fn staged(&mut self, report: &PatchReport) {
+        if self.json {
+            return self.patch(report);
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::staged_text(report, &style).as_bytes());
+    }
+
+    /// Prints what `patch revert` took back; so many other edits are live.
+    pub(crate) fn reverted(&mut self, report: &PatchReport, live: usize) {
+        if self.json {
+            return self.patch(report);
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::revert_text(report, live, &style).as_bytes());
+    }
+
     /// Prints what `patch apply` did.
     pub(crate) fn applied(&mut self, report: &ApplyReport) {
         if self.json {

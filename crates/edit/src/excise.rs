@@ -14,6 +14,8 @@ use std::ops::Range;
 use crate::lines::{LineEnds, at_line_start, crlf_to_lf, lf_to_crlf};
 use crate::locate::occurrences;
 
+pub(crate) use remains::statement;
+
 /// A text at more places than this is not looked at one by one.
 const PLACES: usize = 64;
 /// Lines before and after the text that must be the same, in the order tried.

@@ -6,11 +6,18 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::excise::statement;
+use crate::locate::occurrences;
 use crate::marker;
 use crate::registry::Registry;
 
 /// Longer staged files are looked at up to here, in bytes.
 const LARGEST: usize = 1 << 30;
+
+/// So many marks of one file are told.
+const MARKS: usize = 16;
+/// A text at more places than this is not counted.
+const PLACES: usize = 1000;
 
 /// An edit in a staged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +28,8 @@ pub struct StagedEdit {
     pub line: u64,
     /// The id of the edit.
     pub id: String,
+    /// Whether the edit is live; if not, nobody here knows it, or it was taken back.
+    pub live: bool,
 }
 
 /// Why the index cannot be looked at.
@@ -54,7 +63,7 @@ pub enum StagedError {
 
 /// Finds the edits in what a commit made in `folder` would hold and its parent does not.
 ///
-/// A mark counts wherever it stands; the text of a live edit that has no mark counts in its own file.
+/// A mark counts wherever it stands, each once a file; the text of a live edit counts in its own file, where its mark does not stand.
 ///
 /// # Errors
 /// Git is not there, `folder` is in no repository, or the live edits cannot be read.
@@ -70,7 +79,7 @@ pub fn staged(folder: &Path, registry_dir: &Path) -> Result<Vec<StagedEdit>, Sta
     let base = String::from_utf8_lossy(base.trim_ascii()).into_owned();
     let changed = git(folder, &["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=all", &base])?;
     let blobs = blobs(&changed);
-    let unmarked = unmarked(registry_dir).map_err(|source| StagedError::Registry { source })?;
+    let edits = edits(registry_dir).map_err(|source| StagedError::Registry { source })?;
     let real_top = top.canonicalize().unwrap_or(top);
     let mut found = Vec::new();
     if blobs.is_empty() {
@@ -83,15 +92,19 @@ pub fn staged(folder: &Path, registry_dir: &Path) -> Result<Vec<StagedEdit>, Sta
     for (name, path) in &blobs {
         let bytes = blob(&mut ask, &mut answer, name).map_err(|source| StagedError::Io { source })?;
         let line = |at: usize| memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64 + 1;
-        if let Some((at, id)) = marker::first(&bytes) {
-            found.push(StagedEdit { file: path.clone(), line: line(at), id });
-            continue;
+        let start = found.len();
+        for (at, id) in marker::all(&bytes) {
+            if found[start..].len() < MARKS && !found[start..].iter().any(|seen: &StagedEdit| seen.id == id) {
+                let live = edits.iter().any(|edit| edit.id == id);
+                found.push(StagedEdit { file: path.clone(), line: line(at), id, live });
+            }
         }
-        let own = unmarked.iter().filter(|(file, ..)| *file == real_top.join(path));
-        found.extend(own.filter_map(|(_, id, text)| {
-            let at = memchr::memmem::find(&bytes, text)?;
-            Some(StagedEdit { file: path.clone(), line: line(at), id: id.clone() })
-        }));
+        let own: Vec<&LiveEdit> = edits.iter().filter(|edit| edit.file == real_top.join(path)).collect();
+        for edit in own {
+            if let Some(at) = edit.place_in(&bytes).filter(|_| !found[start..].iter().any(|seen| seen.id == edit.id)) {
+                found.push(StagedEdit { file: path.clone(), line: line(at), id: edit.id.clone(), live: true });
+            }
+        }
     }
     drop(ask);
     // It ends with its input.
@@ -148,9 +161,43 @@ fn blob(ask: &mut ChildStdin, answer: &mut BufReader<ChildStdout>, name: &str) -
     Ok(bytes)
 }
 
-/// Live edits without a mark: the file, the id, the text.
-fn unmarked(registry_dir: &Path) -> Result<Vec<(PathBuf, String, Vec<u8>)>, crate::error::EditError> {
+/// A live edit by its text.
+struct LiveEdit {
+    file: PathBuf,
+    id: String,
+    /// What it put in, without its mark and what joins it to its neighbours; empty where the text alone tells nothing.
+    text: Vec<u8>,
+    /// How often that text was in the file before.
+    had: usize,
+}
+
+impl LiveEdit {
+    /// Where its text stands, if there is more of it than before.
+    fn place_in(&self, bytes: &[u8]) -> Option<usize> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let places = occurrences(bytes, &self.text, self.had + 1);
+        places.get(self.had).and(places.first()).copied()
+    }
+}
+
+/// The live edits of this user.
+fn edits(registry_dir: &Path) -> Result<Vec<LiveEdit>, crate::error::EditError> {
     let registry = Registry { folder: registry_dir.to_path_buf() };
-    let records = registry.entries()?.into_iter().map(|entry| entry.record);
-    Ok(records.filter(|record| !record.marked && !record.marker.is_empty()).map(|record| (record.real, record.id, record.marker)).collect())
+    let mut found = Vec::new();
+    for entry in registry.entries()? {
+        if registry.state(&entry)?.is_none() {
+            continue;
+        }
+        let before = registry.before(&entry)?;
+        let record = entry.record;
+        let text = record.mark().map_or_else(|| record.marker.clone(), |mark| marker::without(&record.marker, mark.as_bytes()));
+        let text = statement(&text).to_vec();
+        // What is there too often already tells nothing.
+        let had = if text.is_empty() { 0 } else { occurrences(&before, &text, PLACES).len() };
+        let text = if had < PLACES { text } else { Vec::new() };
+        found.push(LiveEdit { file: record.real, id: record.id, text, had });
+    }
+    Ok(found)
 }

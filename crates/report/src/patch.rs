@@ -23,23 +23,12 @@ pub fn patch_text(report: &PatchReport, style: &Style) -> String {
     let (role, verdict) = if report.clean {
         (Role::Good, format!("Clean: no edit is live, in conflict or left behind.{searched}"))
     } else {
-        let problems = count(report.problems.len(), "problem", "problems");
-        (Role::Bad, format!("NOT clean: {} live, {stuck} in conflict, {problems}.{searched}", count(live, "edit", "edits")))
+        let found = count(report.problems.len(), "problem", "problems");
+        (Role::Bad, format!("NOT clean: {} live, {stuck} in conflict, {found}.{searched}", count(live, "edit", "edits")))
     };
     page.led(&verdict, Some(role), 0, "");
     edits(&mut page, report);
-    if !report.problems.is_empty() {
-        page.heading("Problems");
-        for problem in report.problems.iter().take(LISTED) {
-            page.led(
-                &format!("  {} ({}): ", clean(&problem.file.to_string_lossy()), kind(problem.kind)),
-                Some(Role::Bad),
-                4,
-                &clean(&problem.text),
-            );
-        }
-        more(&mut page, report.problems.len());
-    }
+    problems(&mut page, report);
     if !report.notes.is_empty() {
         page.heading("Notes");
         for note in report.notes.iter().take(LISTED) {
@@ -61,6 +50,18 @@ pub fn patch_text(report: &PatchReport, style: &Style) -> String {
         out.push_str("\nnext: `bystander patch diff` shows what is live, `bystander patch revert ID` takes one back\n");
     }
     out
+}
+
+fn problems(page: &mut Page<'_>, report: &PatchReport) {
+    if report.problems.is_empty() {
+        return;
+    }
+    page.heading("Problems");
+    for problem in report.problems.iter().take(LISTED) {
+        let head = format!("  {} ({}): ", clean(&problem.file.to_string_lossy()), kind(problem.kind));
+        page.led(&head, Some(Role::Bad), 4, &clean(&problem.text));
+    }
+    more(page, report.problems.len());
 }
 
 fn more(page: &mut Page<'_>, all: usize) {
@@ -90,7 +91,8 @@ fn edits(page: &mut Page<'_>, report: &PatchReport) {
     let row = |edit: &&EditStatus| {
         let stays = if edit.kept { "never" } else { "with its trial" };
         let expires = edit.expires.as_deref().unwrap_or(stays);
-        let texts = [&edit.name, word(edit.state), &edit.file.to_string_lossy(), second(&edit.made), second(expires), &edit.by, &edit.id];
+        let (made, expires) = (second(&edit.made), second(expires));
+        let texts = [&edit.name, word(edit.state), &edit.file.to_string_lossy(), &made, &expires, &edit.by, &edit.id];
         texts.iter().map(|text| clean(text)).collect()
     };
     page.table(&header, &listed.iter().map(row).collect::<Vec<Vec<String>>>());
@@ -99,9 +101,42 @@ fn edits(page: &mut Page<'_>, report: &PatchReport) {
     }
 }
 
-/// A time to the second.
-fn second(time: &str) -> &str {
-    time.split_once('.').map_or(time, |(second, _)| second)
+/// A time to the second, with its zone; a word is left as it is.
+fn second(time: &str) -> String {
+    time.split_once('.').map_or_else(|| time.to_owned(), |(second, _)| format!("{second}Z"))
+}
+
+/// Renders what was found in what is staged for a commit.
+#[must_use]
+pub fn staged_text(report: &PatchReport, style: &Style) -> String {
+    let mut page = Page::new(style);
+    if report.clean {
+        page.led("Clean: no edit is staged.", Some(Role::Good), 0, "");
+    } else {
+        page.led(&format!("NOT clean: {} in what is staged.", count(report.problems.len(), "edit", "edits")), Some(Role::Bad), 0, "");
+        problems(&mut page, report);
+    }
+    page.finish()
+}
+
+/// Renders what `patch revert` took back; `live` edits are left elsewhere.
+#[must_use]
+pub fn revert_text(report: &PatchReport, live: usize, style: &Style) -> String {
+    let mut page = Page::new(style);
+    let (role, verdict) = match report.edits.len() {
+        0 => (None, "Nothing to take back.".to_owned()),
+        some => (Some(Role::Good), format!("Taken back: {}.", count(some, "edit", "edits"))),
+    };
+    page.led(&verdict, role, 0, "");
+    edits(&mut page, report);
+    let mut out = page.finish();
+    if live > 0 {
+        out.push_str(&format!(
+            "\n{} left live or in conflict: `bystander patch status` lists what is on disk\n",
+            count(live, "other edit is", "other edits are")
+        ));
+    }
+    out
 }
 
 /// Renders what `patch apply` did, or would do.
@@ -140,8 +175,7 @@ pub fn apply_text(report: &ApplyReport, style: &Style) -> String {
     }
     if report.made {
         let ids: Vec<&str> = report.edits.iter().map(|edit| edit.id.as_str()).collect();
-        let by_itself =
-            report.expires.as_deref().map(|at| format!("; by itself at {}Z", second(at.trim_end_matches('Z')))).unwrap_or_default();
+        let by_itself = report.expires.as_deref().map(|at| format!("; by itself at {}", second(at))).unwrap_or_default();
         out.push_str(&format!("take back: bystander patch revert {}{by_itself}\n", ids.join(" ")));
     }
     out

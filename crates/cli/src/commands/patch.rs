@@ -38,7 +38,10 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
     };
     let journal = state.as_ref().map(state::journal).transpose()?;
     if let PatchCommand::Revert { ids, all } = command {
-        revert::revert(journal.as_ref(), ids, *all, output)?;
+        let reverted = revert::revert(journal.as_ref(), ids, *all, output)?;
+        let live = known(journal.as_ref())?.iter().filter(|edit| edit.state != EditState::Reverted).count();
+        output.reverted(&PatchReport { format: FORMAT, clean: live == 0, edits: reverted, ..PatchReport::default() }, live);
+        return Ok(ExitCode::from(exit::ANSWERED));
     }
     let mut report = PatchReport { format: FORMAT, edits: known(journal.as_ref())?, ..PatchReport::default() };
     match command {
@@ -54,9 +57,7 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
     let nothing_live = report.edits.iter().all(|edit| edit.state == EditState::Reverted);
     report.clean = report.problems.is_empty() && nothing_live && report.notes.iter().all(|note| !verify::is_debugger(note));
     output.patch(&report);
-    // What was asked for was undone, or the command has failed: what else is live is told, and is no failure of this one.
-    let answered = report.clean || matches!(command, PatchCommand::Revert { .. });
-    Ok(ExitCode::from(if answered { exit::ANSWERED } else { exit::FAILED }))
+    Ok(ExitCode::from(if report.clean { exit::ANSWERED } else { exit::FAILED }))
 }
 
 /// The edits of this state directory, and the live ones of this user everywhere else.
@@ -71,12 +72,30 @@ fn known(journal: Option<&Journal>) -> Result<Vec<EditStatus>, Failure> {
 /// Prints live edits as unified diffs.
 fn diff(ids: &[String], output: &mut Output) -> Result<ExitCode, Failure> {
     let mut edits = registry_diffs(&state::registry()?).map_err(|error| state::of_edit(&error))?;
-    if let Some(unknown) = ids.iter().find(|id| !edits.iter().any(|edit| edit.id == **id)) {
-        return Err(unknown_edit(unknown));
-    }
-    edits.retain(|edit| ids.is_empty() || ids.contains(&edit.id));
+    let names: Vec<(&str, &str)> = edits.iter().map(|edit| (edit.id.as_str(), edit.name.as_str())).collect();
+    let wanted = resolve(ids, &names)?;
+    edits.retain(|edit| ids.is_empty() || wanted.contains(&edit.id));
     output.edit_diffs(&DiffReport { format: FORMAT, edits });
     Ok(ExitCode::from(exit::ANSWERED))
+}
+
+/// The ids of what was typed: an id, the word in a mark, the beginning of one id, or a name, which stands for every edit that has it.
+fn resolve(typed: &[String], edits: &[(&str, &str)]) -> Result<Vec<String>, Failure> {
+    let mut found: Vec<String> = Vec::new();
+    for word in typed {
+        let id = word.strip_prefix("bystander-patch-").unwrap_or(word);
+        let of =
+            |is: &dyn Fn(&str, &str) -> bool| -> Vec<&str> { edits.iter().filter(|(id, name)| is(id, name)).map(|(id, _)| *id).collect() };
+        let exact = of(&|known, _| known == id);
+        let begins = || of(&|known, _| !id.is_empty() && known.starts_with(id));
+        let named = || of(&|_, name| name == word);
+        let ids = [exact, named(), begins()].into_iter().find(|ids| !ids.is_empty()).ok_or_else(|| unknown_edit(word))?;
+        if ids.len() > 1 && named().is_empty() {
+            return Err(Failure::user(format!("failed to tell which edit {word} is: {}", ids.join(", "))).hint("write more of its id"));
+        }
+        found.extend(ids.into_iter().map(str::to_owned));
+    }
+    Ok(found)
 }
 
 fn unknown_edit(id: &str) -> Failure {

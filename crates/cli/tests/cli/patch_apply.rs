@@ -188,3 +188,48 @@ fn probes_go_into_files_and_their_hits_are_read_without_anybody_waiting() {
     patch(&world, &["apply", "app.py:3 {nothing.here}", "--python", &executable]).run().exits(3);
     assert_nothing_left(&world);
 }
+
+#[test]
+fn hits_beyond_the_limit_are_told() {
+    let Some(python) = python() else { return skip("there is no Python 3.8 or newer", Mark::Machine) };
+    let world = world();
+    world.write("tree/app.py", SOURCE);
+    let executable = python.path.display().to_string();
+    patch(&world, &["apply", "app.py:3 {rest} limit 20 as few", "--python", &executable]).run().exits(0);
+    world.run(&python.path).args(["-c", "import app; [app.f(n) for n in range(500)]"]).cwd(&world.path("tree")).run().exits(0);
+    let hits = patch(&world, &["hits", "few", "--json"]).run().exits(0).says(&["500 passes, 20 hits recorded, 480 not recorded"]);
+    assert_eq!(hits.stdout.lines().count(), 20);
+    let status = patch(&world, &["status"]).run().exits(1);
+    assert!(status.stdout.contains("480 more were not recorded"), "{}", status.stdout);
+    patch(&world, &["revert", "few"]).run().exits(0);
+    assert_nothing_left(&world);
+}
+
+#[test]
+fn an_edit_is_named_by_its_name_or_the_beginning_of_its_id() {
+    let world = world();
+    let file = world.write("tree/app.py", SOURCE);
+    let make = |name: &str, find: &str, with: &str| {
+        id(&patch(&world, &["apply", "--file", "app.py", "--find", find, "--replace", with, "--name", name, "--json"])
+            .run()
+            .exits(0)
+            .json())
+    };
+    let one = make("one", "return rest", "return 7");
+    let two = make("two", "return 7", "return 8");
+    make("three", "total - 1", "total - 2");
+    patch(&world, &["revert", &one[..8]])
+        .run()
+        .exits(4)
+        .says(&[&format!("revert {two} first"), &format!("next: bystander patch revert {two} {one}")]);
+    let done = patch(&world, &["revert", "three"]).run().exits(0);
+    assert!(done.stdout.starts_with("Taken back: 1 edit.") && !done.stdout.contains(&one), "{}", done.stdout);
+    assert!(done.stdout.contains("2 other edits are left live"), "{}", done.stdout);
+    patch(&world, &["revert", "no-such"]).run().exits(3);
+    let status = patch(&world, &["status"]).run().exits(1);
+    let made = status.stdout.split_whitespace().find(|word| word.contains('T') && word.starts_with("20")).expect("a time");
+    assert!(made.ends_with('Z'), "{made}");
+    patch(&world, &["revert", "--all"]).run().exits(0);
+    assert_eq!(fs::read_to_string(&file).expect("there"), SOURCE);
+    assert_nothing_left(&world);
+}

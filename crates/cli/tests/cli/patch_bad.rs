@@ -52,7 +52,7 @@ fn a_journal_of_a_newer_version_is_refused_and_nothing_is_changed() {
 #[test]
 fn the_edit_of_another_user_is_not_built_upon() {
     if !rustix_is_root() {
-        return skip("only the superuser can be two users", Mark::Machine);
+        return skip("only the superuser can be two users", Mark::Superuser);
     }
     let Some(setpriv) = tool("setpriv") else { return skip("there is no setpriv", Mark::Machine) };
     let world = world();
@@ -102,4 +102,60 @@ fn the_edit_of_another_user_is_not_built_upon() {
 fn rustix_is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+#[test]
+fn an_answer_that_does_not_arrive_is_told_with_the_ids_that_are_live() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return skip("there is no /dev/full", Mark::Machine);
+    }
+    let world = world();
+    let file = world.write("tree/app.py", SOURCE);
+    let shell = tool("sh").expect("a shell");
+    let line =
+        format!("'{}' patch apply --file app.py --find 'x = 1' --insert-after 'print(x)' > /dev/full", env!("CARGO_BIN_EXE_bystander"));
+    let ran = world.run(&shell).args(["-c", &line]).cwd(&world.path("tree")).run().exits(4);
+    let text = fs::read_to_string(&file).expect("there");
+    let id = text.split("bystander-patch-").nth(1).expect("a mark").trim();
+    ran.says(&[&format!("the edits are made and live: {id}"), &format!("next: bystander patch revert {id}")]);
+    world.bystander(["patch", "revert", &id[..6]]).cwd(&world.path("tree")).run().exits(0);
+    assert_nothing_left(&world);
+}
+
+#[test]
+fn a_file_that_is_named_twice_is_edited_once() {
+    let world = world();
+    let file = world.write("tree/app.py", SOURCE);
+    std::os::unix::fs::symlink("app.py", world.path("tree/link.py")).expect("linked");
+    fs::hard_link(&file, world.path("tree/hard.py")).expect("linked");
+    let files = ["--file", "app.py", "--file", "./app.py", "--file", "link.py", "--file", "hard.py"];
+    let made = world
+        .bystander(["patch", "apply", "--find", "x = 1", "--insert-after", "print(x)", "--json"])
+        .args(files)
+        .cwd(&world.path("tree"))
+        .run()
+        .exits(0)
+        .json();
+    assert_eq!(made["edits"].as_array().expect("edits").len(), 1);
+    assert_eq!(fs::read_to_string(&file).expect("there").matches("print(x)").count(), 1);
+    world.bystander(["patch", "revert"]).cwd(&world.path("tree")).run().exits(0);
+    assert_eq!(fs::read_to_string(&file).expect("there"), SOURCE);
+}
+
+#[test]
+fn what_is_refused_says_the_next_step() {
+    let world = world();
+    world.write("tree/app.c", "int f(int x) {\n  if (x)\n    return x + 1;\n  return g(x);\n}\nint h(int x) { return g(x); }\n");
+    let apply = |args: &[&str]| world.bystander(["patch", "apply"]).args(args).cwd(&world.path("tree")).run().exits(3);
+    let with = |find: &str, text: &str| apply(&["--file", "app.c", "--find", find, "--insert-before", text]);
+    with("return x + 1;", "log_it(x);").says(&["without braces", "put braces around it", "--unchecked"]);
+    with("g(x)", "y").says(&["more than once", "--all-matches"]);
+    for pattern in ["...", "$$$", "$X;"] {
+        apply(&["--file", "app.c", "--pattern", pattern, "--replace", "y"]).says(&["nothing but holes"]);
+    }
+    apply(&["--file", "app.c", "--pattern", "g($X)", "--replace", "y"]).says(&["pattern longer"]);
+    apply(&["--file", "none.c", "--find", "a", "--replace", "b"]).says(&["correct --file", "working directory"]);
+    apply(&["--file", ".", "--find", "a", "--replace", "b"]).says(&["name a regular file"]);
+    world.bystander(["patch", "verify", "/nonexistent"]).cwd(&world.path("tree")).run().exits(3).says(&["next: name a folder"]);
+    assert_nothing_left(&world);
 }

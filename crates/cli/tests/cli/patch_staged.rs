@@ -75,7 +75,7 @@ fn what_is_staged_counts_and_not_what_lies_in_the_tree() {
     repository.apply(odd);
     repository.git(&["add", "-A"], 0);
     let found = repository.staged(1);
-    assert!(found.stdout.contains("a file.py") && found.stdout.contains("2 problems"), "{}", found.stdout);
+    assert!(found.stdout.contains("a file.py") && found.stdout.contains("2 edits in what is staged"), "{}", found.stdout);
     // The tree is clean again, the index is not.
     repository.world.bystander(["patch", "revert", "--all"]).cwd(&repository.folder()).run().exits(0);
     repository.staged(1);
@@ -126,4 +126,27 @@ fn an_edit_without_a_mark_is_found_by_its_text_and_a_submodule_is_left_alone() {
     repository.git(&["update-index", "--add", "--cacheinfo", "160000,0123456789012345678901234567890123456789,sub"], 0);
     repository.staged(0);
     repository.world.bystander(["patch", "verify", "--staged"]).cwd(&repository.world.path("home")).run().exits(3).says(&["git"]);
+}
+
+#[test]
+fn what_is_staged_is_all_that_is_spoken_of() {
+    let Some(repository) = Repository::new() else { return };
+    repository.write(OsStr::new("m.py"), SOURCE);
+    repository.git(&["add", "-A"], 0);
+    repository.git(&["commit", "-qm", "first"], 0);
+    repository.apply(OsStr::new("m.py"));
+    let clean = repository.staged(0);
+    assert_eq!(clean.stdout.trim(), "Clean: no edit is staged.", "an edit is live, and it is not staged");
+    // Its mark is gone, its text is not.
+    repository.write(OsStr::new("m.py"), "x = 1; print(x)\n");
+    repository.git(&["add", "-A"], 0);
+    let found = repository.staged(1);
+    assert!(found.stdout.contains("1 edit in what is staged") && found.stdout.contains("bystander patch revert"), "{}", found.stdout);
+    repository.write(OsStr::new("m.py"), SOURCE);
+    // A document may quote a mark, which no journal knows.
+    let quoted = format!("A mark looks like bystander-{}.\n", "patch-0123456789ab");
+    repository.write(OsStr::new("notes.md"), &quoted);
+    repository.git(&["add", "-A"], 0);
+    let found = repository.staged(1);
+    assert!(found.stdout.contains("holds the mark of edit") && !found.stdout.contains("patch revert"), "{}", found.stdout);
 }

@@ -54,7 +54,7 @@ fn unclear(left: &[u8]) -> Excision {
 }
 
 /// A line without what only joins it to its neighbours.
-fn statement(line: &[u8]) -> &[u8] {
+pub(crate) fn statement(line: &[u8]) -> &[u8] {
     let joins = |byte: &u8| byte.is_ascii_whitespace() || *byte == b';';
     let start = line.iter().position(|byte| !joins(byte)).unwrap_or(line.len());
     let end = line.iter().rposition(|byte| !joins(byte)).map_or(start, |last| last + 1);

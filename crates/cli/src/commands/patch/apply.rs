@@ -1,11 +1,13 @@
 //! `bystander patch apply`: makes edits that stay.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bystander_edit::{
-    Action, EditError, Find, Journal, Language, PatchError, PatchSpec, PreparedEdit, moved_lines, prepare_patches, prepared_diff,
+    Action, EditError, Find, Journal, LARGEST_READ, Language, PatchError, PatchSpec, PreparedEdit, moved_lines, prepare_patches,
+    prepared_diff,
 };
 use bystander_host::folder_times::FolderTimes;
 use bystander_model::FORMAT;
@@ -47,8 +49,28 @@ pub(super) fn run(args: &PatchApplyArgs, named: Option<&Path>, output: &mut Outp
             expire::start(at, output);
         }
     }
+    let is_large = |edit: &PreparedEdit| edit.before.len() > LARGEST_READ && args.pattern.is_none();
+    for edit in edits.iter().filter(|edit| is_large(edit)) {
+        let (file, most) = (edit.file.display(), LARGEST_READ >> 20);
+        output.say(&format!("note: {file} is larger than {most} MiB: it was edited as text, without a look at its syntax"));
+    }
     output.applied(&report);
-    Ok(ExitCode::from(exit::ANSWERED))
+    match output.lost() {
+        Some(lost) => Err(unanswered(lost, &report)),
+        None => Ok(ExitCode::from(exit::ANSWERED)),
+    }
+}
+
+/// The answer did not arrive; what it was about is on disk all the same.
+fn unanswered(mut lost: Failure, report: &ApplyReport) -> Failure {
+    if report.made {
+        let ids = report.edits.iter().map(|edit| edit.id.as_str()).collect::<Vec<_>>().join(" ");
+        lost.message = format!("{}; the edits are made and live: {ids}", lost.message);
+        lost.hints = vec![format!("bystander patch revert {ids}")];
+    } else {
+        lost.hints = vec!["nothing was changed; run it again where standard output can be written to".to_owned()];
+    }
+    lost
 }
 
 fn keep(journal: &Journal, edits: &[PreparedEdit], expires: Option<&str>) -> Result<(), Failure> {
@@ -110,7 +132,16 @@ fn specs(args: &PatchApplyArgs) -> Result<Vec<PatchSpec>, Failure> {
         inline: args.inline,
         unchecked: args.unchecked,
     };
-    Ok(args.file.iter().map(spec).collect())
+    let mut seen: Vec<(u64, u64)> = Vec::new();
+    // A file by two names is one file.
+    let is_new = |file: &&PathBuf| {
+        let Ok(found) = fs::metadata(file) else { return true };
+        let identity = (found.dev(), found.ino());
+        let is_new = !seen.contains(&identity);
+        seen.push(identity);
+        is_new
+    };
+    Ok(args.file.iter().filter(is_new).map(spec).collect())
 }
 
 fn language(name: &str) -> Result<Language, Failure> {

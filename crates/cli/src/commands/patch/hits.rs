@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bystander_model::hit::Hit;
+use bystander_model::hit::{Hit, Receipt};
 use bystander_model::ids::TimeNs;
 use bystander_model::patch::{EditState, EditStatus, PatchNote};
 use bystander_probe::Drain;
 
-use super::{known, unknown_edit};
+use super::{known, resolve};
 use crate::failure::{Failure, exit};
 use crate::output::Output;
 use crate::state;
@@ -21,20 +21,23 @@ pub(super) fn run(ids: &[String], output: &mut Output) -> Result<ExitCode, Failu
     let found = bystander_store::StateDir::find(Path::new(".")).map_err(|error| state::of_state(&error))?;
     let journal = found.as_ref().map(state::journal).transpose()?;
     let edits = known(journal.as_ref())?;
-    if let Some(unknown) = ids.iter().find(|id| !edits.iter().any(|edit| edit.id == **id)) {
-        return Err(unknown_edit(unknown));
-    }
+    let names: Vec<(&str, &str)> = edits.iter().map(|edit| (edit.id.as_str(), edit.name.as_str())).collect();
+    let asked = resolve(ids, &names)?;
     let wanted: Vec<&EditStatus> =
-        edits.iter().filter(|edit| edit.folder.is_some() && (ids.is_empty() || ids.contains(&edit.id))).collect();
+        edits.iter().filter(|edit| edit.folder.is_some() && (ids.is_empty() || asked.contains(&edit.id))).collect();
     let mut folders: Vec<&PathBuf> = wanted.iter().filter_map(|edit| edit.folder.as_ref()).collect();
     folders.sort();
     folders.dedup();
     let mut hits: Vec<Hit> = Vec::new();
+    let mut unrecorded: Vec<String> = Vec::new();
     for folder in folders {
         let read = read(folder)
             .map_err(|error| Failure::environment(format!("failed to read the hits in {}", folder.display())).because(&error))?;
         let is_wanted = |hit: &Hit| wanted.iter().any(|edit| edit.folder.as_ref() == Some(folder) && edit.name == hit.probe);
-        hits.extend(read.into_iter().filter(is_wanted));
+        for edit in wanted.iter().filter(|edit| edit.folder.as_ref() == Some(folder)) {
+            unrecorded.extend(said_unrecorded(edit, &read));
+        }
+        hits.extend(read.hits.into_iter().filter(is_wanted));
     }
     hits.sort_by_key(|hit| hit.time_ns);
     if hits.is_empty() {
@@ -47,20 +50,28 @@ pub(super) fn run(ids: &[String], output: &mut Output) -> Result<ExitCode, Failu
     let mut to = output.recorded_hits(TimeNs(started), names);
     // A reader that went away has read what it wanted.
     to.print(&hits);
+    unrecorded.iter().for_each(|text| output.say(text));
     Ok(ExitCode::from(exit::ANSWERED))
 }
 
 /// How many hits each live probe edit has.
 pub(super) fn notes(edits: &[EditStatus]) -> Vec<PatchNote> {
     let live = edits.iter().filter(|edit| edit.state == EditState::Live);
-    let mut by_folder: BTreeMap<&Path, Result<Vec<Hit>, io::Error>> = BTreeMap::new();
+    let mut by_folder: BTreeMap<&Path, Result<Recorded, io::Error>> = BTreeMap::new();
     let mut notes = Vec::new();
     for edit in live {
         let Some(folder) = &edit.folder else { continue };
         let text = match by_folder.entry(folder).or_insert_with(|| read(folder)) {
-            Ok(hits) => {
-                let count = hits.iter().filter(|hit| hit.probe == edit.name).count();
-                format!("probe `{}` ({}) has {count} hits recorded: `bystander patch hits {}` prints them", edit.name, edit.id, edit.id)
+            Ok(read) => {
+                let count = read.hits.iter().filter(|hit| hit.probe == edit.name).count();
+                let missing = match read.unrecorded(&edit.name) {
+                    0 => String::new(),
+                    missing => format!(", {missing} more were not recorded"),
+                };
+                format!(
+                    "probe `{}` ({}) has {count} hits recorded{missing}: `bystander patch hits {}` prints them",
+                    edit.name, edit.id, edit.id
+                )
             }
             Err(error) => format!("the hits of probe `{}` ({}) cannot be read: {error}", edit.name, edit.id),
         };
@@ -69,19 +80,48 @@ pub(super) fn notes(edits: &[EditStatus]) -> Vec<PatchNote> {
     notes
 }
 
+/// What the rings of a folder hold.
+struct Recorded {
+    hits: Vec<Hit>,
+    receipts: Vec<Receipt>,
+}
+
+impl Recorded {
+    /// How many hits of a probe found its limit, its rate or the end of the room, in all processes.
+    fn unrecorded(&self, probe: &str) -> u64 {
+        let of = self.receipts.iter().filter(|receipt| receipt.probe == probe);
+        of.map(|receipt| receipt.dropped.unwrap_or(0) + receipt.throttled.unwrap_or(0)).sum()
+    }
+}
+
+/// What is missing among the hits of a probe.
+fn said_unrecorded(edit: &EditStatus, read: &Recorded) -> Option<String> {
+    let missing = read.unrecorded(&edit.name);
+    if missing == 0 {
+        return None;
+    }
+    let passes: u64 = read.receipts.iter().filter(|receipt| receipt.probe == edit.name).filter_map(|receipt| receipt.passes).sum();
+    let recorded = read.hits.iter().filter(|hit| hit.probe == edit.name).count();
+    Some(format!(
+        "probe `{}`: {passes} passes, {recorded} hits recorded, {missing} not recorded (its limit or rate): put `limit N` into the probe for more",
+        edit.name
+    ))
+}
+
 /// Reads a copy of the rings, because a reader frees what it has read.
-fn read(folder: &Path) -> Result<Vec<Hit>, io::Error> {
+fn read(folder: &Path) -> Result<Recorded, io::Error> {
     let (probes, rings) = super::probes::load(folder)?;
     let copy = folder.join(format!("read-{}", std::process::id()));
-    let read = || -> io::Result<Vec<Hit>> {
+    let read = || -> io::Result<Recorded> {
         fs::create_dir_all(&copy)?;
         for entry in fs::read_dir(&rings)? {
             let entry = entry?;
             fs::copy(entry.path(), copy.join(entry.file_name()))?;
         }
-        Drain::new(&copy, &probes).poll().map_err(io::Error::other)
+        let (hits, receipts) = Drain::new(&copy, &probes).finish().map_err(io::Error::other)?;
+        Ok(Recorded { hits, receipts })
     };
-    let hits = read();
+    let found = read();
     fs::remove_dir_all(&copy)?;
-    hits
+    found
 }

@@ -4,30 +4,31 @@ use bystander_edit::{EditError, Holder, Journal, registry_holders};
 use bystander_host::folder_times::FolderTimes;
 use bystander_model::patch::{EditState, EditStatus};
 
-use super::{known, unknown_edit};
+use super::{known, resolve};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::state;
 
-/// Undoes the named edits, wherever their journal is or was; or all of this state directory, or of this user.
-pub(super) fn revert(journal: Option<&Journal>, ids: &[String], all: bool, output: &mut Output) -> Result<(), Failure> {
+/// Undoes the named edits, wherever their journal is or was; or all of this state directory, or of this user. Gives what was undone.
+pub(super) fn revert(journal: Option<&Journal>, ids: &[String], all: bool, output: &mut Output) -> Result<Vec<EditStatus>, Failure> {
     let own: Vec<String> = match journal {
         Some(journal) => journal.status().map_err(|error| state::of_edit(&error))?.into_iter().map(|edit| edit.id).collect(),
         None if ids.is_empty() && !all => return Err(no_state()),
         None => Vec::new(),
     };
-    let ids: Vec<&str> = ids.iter().map(|id| id.strip_prefix("bystander-patch-").unwrap_or(id)).collect();
     let mut live: Vec<EditStatus> = known(journal)?.into_iter().filter(|edit| edit.state != EditState::Reverted).collect();
-    if let Some(unknown) = ids.iter().find(|id| !live.iter().any(|edit| edit.id == **id)) {
-        return Err(unknown_edit(unknown));
-    }
-    live.retain(|edit| if ids.is_empty() { all || own.contains(&edit.id) } else { ids.contains(&edit.id.as_str()) });
+    let names: Vec<(&str, &str)> = live.iter().map(|edit| (edit.id.as_str(), edit.name.as_str())).collect();
+    let wanted = resolve(ids, &names)?;
+    live.retain(|edit| if ids.is_empty() { all || own.contains(&edit.id) } else { wanted.contains(&edit.id) });
     let holders = registry_holders(&state::registry()?).map_err(|error| state::of_edit(&error))?;
     let at_work: Vec<Holder> = holders.into_iter().map(|(_, holder)| holder).filter(|holder| !holder.gone && !holder.kept).collect();
     // The newest first: edits of one file lie on top of each other.
     live.reverse();
-    live.sort_by(|a, b| b.made.cmp(&a.made));
+    // As text a time with fewer digits would come later.
+    let made = |edit: &EditStatus| edit.made.parse::<jiff::Timestamp>().ok();
+    live.sort_by_key(|edit| std::cmp::Reverse(made(edit)));
     let mut failed: Vec<EditError> = Vec::new();
+    let mut reverted: Vec<EditStatus> = Vec::new();
     for edit in &live {
         let times = FolderTimes::of([edit.file.as_path()]);
         let undone = Journal::open(&edit.journal, &state::registry()?).and_then(|journal| journal.revert(&edit.id));
@@ -40,12 +41,18 @@ pub(super) fn revert(journal: Option<&Journal>, ids: &[String], all: bool, outpu
                     output.say(&format!("{file}: process {} is at work with it: its trial is no data point any more", holder.pid));
                 }
                 output.say(&format!("{}: {} ({})", undone.file.display(), undone.how, undone.name));
+                reverted.push(EditStatus { state: EditState::Reverted, ..edit.clone() });
             }
             Err(error) => failed.push(error),
         }
     }
-    let Some(first) = failed.first() else { return Ok(()) };
+    let Some(first) = failed.first() else { return Ok(reverted) };
     let mut failure = state::of_edit(first);
+    failure = match first {
+        EditError::Covered { above, id, .. } => failure.hint(format!("bystander patch revert {above} {id}")),
+        EditError::Changed { .. } => failure.hint("run the same command again: it looks at the file as it is now"),
+        _ => failure,
+    };
     if failed.len() > 1 {
         failure =
             failure.hint(format!("{} more edits could not be taken back either; `bystander patch status` lists them", failed.len() - 1));

@@ -38,8 +38,11 @@ pub(super) fn verify(
     }
     let mut files = 0;
     for root in &roots {
-        let scan =
-            scan(root, args.strict).map_err(|error| Failure::user(format!("failed to search {}", root.display())).because(&error))?;
+        let scan = scan(root, args.strict).map_err(|error| {
+            Failure::user(format!("failed to search {}", root.display()))
+                .because(&error)
+                .hint("name a folder or a file that is there and can be read")
+        })?;
         files += scan.files;
         for (file, line, id) in scan.marks {
             let live = report.edits.iter().any(|edit| edit.id == id && edit.state != EditState::Reverted && same(&edit.file, &file));
@@ -87,15 +90,20 @@ fn roots(args: &PatchVerifyArgs, state: Option<&StateDir>) -> Vec<PathBuf> {
 pub(super) fn staged(output: &mut Output) -> Result<ExitCode, Failure> {
     let found = look_at_staged(Path::new("."), &state::registry()?).map_err(|error| of_staged(&error))?;
     let problem = |edit: bystander_edit::StagedEdit| {
-        let text = format!(
-            "line {} of what is staged holds edit {}: `bystander patch revert {}`, then stage the file again",
-            edit.line, edit.id, edit.id
-        );
+        let (line, id) = (edit.line, &edit.id);
+        let text = if edit.live {
+            format!("line {line} of what is staged holds edit {id}: `bystander patch revert {id}`, then stage the file again")
+        } else {
+            format!(
+                "line {line} of what is staged holds the mark of edit {id}, which is not live: where its text is there, take it out and stage the \
+                 file again; a text that only quotes a mark is committed with `git commit --no-verify`"
+            )
+        };
         Problem { file: edit.file, kind: ProblemKind::Marker, text }
     };
     let problems: Vec<Problem> = found.into_iter().map(problem).collect();
     let clean = problems.is_empty();
-    output.patch(&PatchReport { format: FORMAT, clean, problems, ..PatchReport::default() });
+    output.staged(&PatchReport { format: FORMAT, clean, problems, ..PatchReport::default() });
     Ok(ExitCode::from(if clean { exit::ANSWERED } else { exit::FAILED }))
 }
 
