@@ -38,7 +38,7 @@ fn a_block_on_the_line_of_its_head_is_not_left() {
         let (text_made, moved) = made("m.py", source.as_bytes(), |file| text(file, find, after("print(2)")));
         assert_eq!((text_made.as_str(), moved), (expected, 0));
         let lines = after("import sys\nprint(2)");
-        assert_eq!(refused("m.py", source, exact(find), lines).is_some(), true, "{source}");
+        assert!(refused("m.py", source, exact(find), lines).is_some(), "{source}");
     }
     let (by_pattern, _) = made("m.py", b"def f(): g(1)\n", |file| PatchSpec {
         find: Find::Pattern("g($X)".to_owned()),
