@@ -34,7 +34,8 @@ fn the_python_that_is_named_is_the_one_that_is_judged() {
 fn a_doctor_that_is_killed_leaves_no_file() {
     let world = world();
     let inner = format!("(ulimit -f 0; exec {} doctor) | cat", env!("CARGO_BIN_EXE_bystander"));
-    world.run(Path::new("/bin/sh")).args(["-c", &inner]).run();
+    let ran = world.run(Path::new("/bin/sh")).args(["-c", &inner]).run();
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
     let left = || fs::read_dir("/dev/shm").map_or(0, |all| all.flatten().filter(|item| is_doctors(&item.file_name())).count());
     until("no file of a doctor to be left", LIMIT, || left() == 0);
 }

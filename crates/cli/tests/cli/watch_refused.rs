@@ -125,7 +125,7 @@ fn a_refusal_is_one_json_object_where_json_is_asked_for() {
 #[test]
 fn the_first_things_that_people_type_are_answered_with_what_they_meant() {
     let Some(world) = python_world() else { return };
-    world.write("app.py", &format!("{APP}double = lambda n: n * 2\n"));
+    world.write("app.py", format!("{APP}double = lambda n: n * 2\n"));
     world.write("apx.txt", "");
     let terms = |count: usize| format!("app.py:4 {{{}}}", vec!["total"; count].join(" + "));
     let minus = format!("app.py:4 {{{}total}}", "-".repeat(3000));
@@ -178,11 +178,11 @@ fn a_large_file_with_many_probes_is_parsed_once_before_the_launch() {
     for line in 0..60_000 {
         source.push_str(&format!("x{line} = {line}\n"));
     }
-    world.write("app.py", &format!("{source}work(1)\n"));
+    world.write("app.py", format!("{source}work(1)\n"));
     let time = |probes: &[&str]| {
         let arguments: Vec<&str> = probes.iter().flat_map(|probe| ["-p", probe]).collect();
         let began = std::time::Instant::now();
-        world.bystander(["watch"]).args(&arguments).args(["--", "python3", "app.py"]).run().exits(0);
+        world.bystander(["watch"]).args(arguments).args(["--", "python3", "app.py"]).run().exits(0);
         began.elapsed()
     };
     let one = time(&["app:work"]);
