@@ -155,7 +155,7 @@ fn silent(probe: &WatchProbe, receipts: &[&Receipt], status: WatchStatus) -> Str
             ReceiptState::Expired => format!("expired in {}", processes(count)),
             ReceiptState::CompiledAway => format!("compiled away in {}{reason}", processes(count)),
             ReceiptState::Refused => format!("refused in {}{reason}", processes(count)),
-            ReceiptState::NotImported => format!("not imported: {} ran and never loaded the file", processes(count)),
+            ReceiptState::NotImported => format!("not imported: {} ran, and no module was loaded from the file", processes(count)),
             ReceiptState::Uncovered => format!("uncovered: {} out of the probes' reach{reason}", processes(count)),
         };
         said.push(text);

@@ -160,7 +160,7 @@ fn said(receipt: &Receipt) -> String {
     let detail = receipt.detail.as_ref().map(|detail| clean(detail));
     let because = detail.as_ref().map_or_else(String::new, |detail| format!(" ({detail})"));
     match receipt.state {
-        ReceiptState::NotImported => "never imported the file".to_owned(),
+        ReceiptState::NotImported => "no module was loaded from the file".to_owned(),
         ReceiptState::Uncovered => format!("NOT COVERED{because}: out of the probes' reach"),
         ReceiptState::Refused => format!("REFUSED{because}"),
         ReceiptState::CompiledAway => format!("compiled away{because}"),

@@ -56,7 +56,7 @@ fn said(receipt: &Receipt) -> String {
     let state = match receipt.state {
         ReceiptState::Armed => "armed",
         ReceiptState::Refused => "refused",
-        ReceiptState::NotImported => "module never imported",
+        ReceiptState::NotImported => "no module was loaded from the file",
         ReceiptState::NotReached => "place never reached",
         ReceiptState::CompiledAway => "compiled away",
         ReceiptState::Uncovered => "not covered by the overlay",

@@ -145,7 +145,7 @@ fn ranks_that_say_the_same_are_one_line_and_the_answer_comes_first() {
     kv  engine.sizing:profile after "rest = ..." {total, rest}
       8 hits, none dropped.
         ranks 0–7: 1 hit each
-        pid 99: never imported the file
+        pid 99: no module was loaded from the file
       recorded by the native recorder: 150 ns a hit, 1.2 µs in all, less than 0.01 % of the time of the
       busiest process.
     recorded: bystander show watch-1
@@ -187,7 +187,7 @@ fn each_way_to_no_hit_has_a_sentence_of_its_own() {
     let silent = |states: &[(ReceiptState, Option<&str>)]| course("a.py:3 as p1").silent(states);
     assert!(silent(&[]).starts_with("uncovered: no Python process"));
     let cases: [(ReceiptState, Option<&str>, &str); 7] = [
-        (ReceiptState::NotImported, None, "not imported: 1 process ran and never loaded the file"),
+        (ReceiptState::NotImported, None, "not imported: 1 process ran, and no module was loaded from the file"),
         (ReceiptState::NotReached, None, "not reached: in place in 1 process, control never came there"),
         (ReceiptState::Refused, Some("the file changed"), "refused in 1 process (the file changed)"),
         (ReceiptState::CompiledAway, Some("torch.compile"), "compiled away in 1 process (torch.compile)"),
@@ -199,7 +199,7 @@ fn each_way_to_no_hit_has_a_sentence_of_its_own() {
         assert_eq!(silent(&[(state, detail)]), format!("{said}; {UNSEEN}"));
     }
     let both = silent(&[(ReceiptState::NotImported, None), (ReceiptState::NotReached, None), (ReceiptState::NotImported, None)]);
-    let said = "not reached: in place in 1 process, control never came there; not imported: 2 processes ran and never loaded the file";
+    let said = "not reached: in place in 1 process, control never came there; not imported: 2 processes ran, and no module was loaded from the file";
     assert_eq!(both, format!("{said}; {UNSEEN}"));
     let partly = silent(&[(ReceiptState::NotReached, None), (ReceiptState::Uncovered, Some("python3 -I x.py: -I hides the environment"))]);
     let said = "not reached where it is known: in place in 1 process, control never came there; \
