@@ -23,7 +23,7 @@ pub use error::PatchError;
 pub use flow::FlowError;
 
 /// Larger files are edited without a look at their syntax, in bytes, unless they are searched for a pattern.
-pub const LARGEST_READ: usize = 8 << 20;
+pub const LARGEST_READ: usize = 2 << 20;
 /// So many places are edited by one pattern.
 const PLACES: usize = 1000;
 /// So many places of a text or pattern are named.
