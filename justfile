@@ -64,3 +64,7 @@ bench-build:
 # Runs the benchmarks.
 bench:
     cargo bench --workspace
+
+# Runs the fuzz targets, so many seconds each.
+fuzz seconds="60":
+    fuzz/run {{seconds}}

@@ -9,8 +9,15 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
 
 /// What may be used, beside what everybody may use: all use `model`, and the command uses all.
-const EDGES: [(&str, &str); 7] =
-    [("probe", "edit"), ("probe", "recorder"), ("host", "lab"), ("host", "supervise"), ("host", "probe"), ("host", "edit"), ("host", "store")];
+const EDGES: [(&str, &str); 7] = [
+    ("probe", "edit"),
+    ("probe", "recorder"),
+    ("host", "lab"),
+    ("host", "supervise"),
+    ("host", "probe"),
+    ("host", "edit"),
+    ("host", "store"),
+];
 /// The command that puts the parts together.
 const COMMAND: &str = "bystander";
 /// What only tests may use.

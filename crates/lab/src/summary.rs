@@ -38,7 +38,8 @@ pub fn report(ledger: &Ledger) -> Report {
         trials: ledger.trials.values().map(trial_report).collect(),
         restored: restored(ledger),
         differences: provenance::unplanned_differences(ledger),
-        notes: [unsafe_probes(ledger), captures::switching(ledger), ledger.notes.clone(), captures::silent(ledger), carried(ledger)].concat(),
+        notes: [unsafe_probes(ledger), captures::switching(ledger), ledger.notes.clone(), captures::silent(ledger), carried(ledger)]
+            .concat(),
         next: next::steps(ledger, &answers),
         answers,
     }

@@ -213,7 +213,13 @@ fn detail(account: Account, counts: Counts, probe: &CheckedProbe, compiler: Opti
     let from_archive = account.archive.map(|path| format!("loaded from the archive {path}"));
     let said = account.placed.or(account.refused).or(from_archive)?;
     let misjudged = (counts.misjudged > 0).then(|| format!("its condition could not be evaluated {} times", counts.misjudged));
-    Some([unsafe_captures, Some(said), misjudged, account.lost, account.disabled, unseen].into_iter().flatten().collect::<Vec<_>>().join(", "))
+    Some(
+        [unsafe_captures, Some(said), misjudged, account.lost, account.disabled, unseen]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", "),
+    )
 }
 
 /// Adds another life of the same pid to a receipt: counts add up, and the state that tells more stays.

@@ -11,7 +11,7 @@ use crate::python::{Held, Ref, Trouble, kind};
 unsafe extern "C" {
     fn PyMem_Free(memory: *mut c_void);
     fn PyMem_Malloc(bytes: usize) -> *mut c_void;
-    fn PyObject_Free(object: *mut c_void);
+    fn PyType_GetSlot(kind: Pointer, number: c_int) -> *mut c_void;
     fn PyType_FromSpec(spec: *mut Spec) -> Pointer;
     fn PyType_GenericAlloc(kind: Pointer, items: isize) -> Pointer;
     fn Py_DecRef(object: Pointer);
@@ -22,6 +22,7 @@ const BASE_TYPE: c_uint = 1 << 10;
 const MP_ASS_SUBSCRIPT: c_int = 3;
 const TP_CALL: c_int = 50;
 const TP_DEALLOC: c_int = 52;
+const TP_FREE: c_int = 74;
 const TP_NEW: c_int = 65;
 const MOST_CAPTURES: usize = 4096;
 const MOST_PROBES: usize = 1 << 16;
@@ -165,6 +166,17 @@ fn program(part: Ref) -> Option<&'static [u8]> {
     (part.kind() == kind!(PyBytes_Type)).then(|| part.first_bytes(usize::MAX))
 }
 
+type Free = unsafe extern "C" fn(*mut c_void);
+
+/// What gives an object's memory back: a type made from this one in Python has its objects from the garbage collector.
+///
+/// # Safety
+/// The type is this one or made from it.
+unsafe fn free(kind: Pointer) -> Free {
+    // SAFETY: every type has this slot, and it holds a function of this signature.
+    unsafe { core::mem::transmute::<*mut c_void, Free>(PyType_GetSlot(kind, TP_FREE)) }
+}
+
 unsafe extern "C" fn dealloc(me: Pointer) {
     let probe = me.cast::<Probe>();
     // SAFETY: the last reference is gone, so the object, its memory and its reference to its type are ours to give back.
@@ -175,7 +187,7 @@ unsafe extern "C" fn dealloc(me: Pointer) {
         if !(*probe).parts.is_null() {
             Py_DecRef((*probe).parts);
         }
-        PyObject_Free(me.cast());
+        free(kind)(me.cast());
         Py_DecRef(kind);
     }
 }

@@ -7,6 +7,8 @@ use std::io::Write as _;
 pub enum Mark {
     /// A program or a permission that can be installed or given.
     Machine,
+    /// The superuser, where the tests are somebody else's.
+    Superuser,
     /// A GPU.
     Gpu,
     /// A large download.

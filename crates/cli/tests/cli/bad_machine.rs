@@ -56,6 +56,22 @@ fn nothing_was_launched(folder: &Path) {
 }
 
 #[test]
+fn a_probe_that_cannot_get_in_by_the_way_that_its_command_leaves_is_refused_before_the_launch() {
+    let world = world();
+    world.write("app.py", APP);
+    for (command, at, delivery) in [(r#""python3", "-S""#, "app:work@return", "auto"), (r#""python3""#, "app:work@raise", "patch")] {
+        let probed = PROBED
+            .replace(r#""python3""#, command)
+            .replace("app:work", at)
+            .replace("capture", &format!("delivery = {delivery:?}\ncapture"));
+        let file = world.write("probed.toml", probed.replace(r#"["total"]"#, "[]"));
+        let refused = run(&world, &file).args(["--dry-run"]).run().exits(3);
+        assert!(refused.stderr.contains("cannot get in"), "{at} by {delivery}: {}", refused.stderr);
+    }
+    nothing_was_launched(&world.path(""));
+}
+
+#[test]
 fn a_missing_python_is_named_and_so_is_a_probe_in_a_program_that_is_none() {
     let world = world();
     let folder = world.path("case");

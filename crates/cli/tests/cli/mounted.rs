@@ -70,7 +70,7 @@ fn an_edit_by_mount_is_seen_by_its_program_and_by_nobody_else() {
 #[test]
 fn an_unprivileged_user_can_mount_over_a_file_that_only_root_may_write() {
     if !rustix_is_root() {
-        return skip("only a superuser can become another user", Mark::Machine);
+        return skip("only a superuser can become another user", Mark::Superuser);
     }
     let world = lines_world("echo $(wc -l <text.txt) lines; id -u");
     let target = world.path("case/text.txt");
@@ -87,7 +87,10 @@ fn an_unprivileged_user_can_mount_over_a_file_that_only_root_may_write() {
     let trial = trials_with(&report, "line").next().expect("ran");
     assert!((metric(trial, "lines") - 4.0).abs() < 0.5, "{trial:#}");
     let after = fs::metadata(&target).expect("is there");
-    assert_eq!((before.ino(), before.mtime_nsec(), before.ctime_nsec(), before.uid()), (after.ino(), after.mtime_nsec(), after.ctime_nsec(), 0));
+    assert_eq!(
+        (before.ino(), before.mtime_nsec(), before.ctime_nsec(), before.uid()),
+        (after.ino(), after.mtime_nsec(), after.ctime_nsec(), 0)
+    );
     assert_eq!(fs::read_to_string(&target).expect("reads"), TEXT);
 }
 
@@ -125,7 +128,8 @@ fn a_kill_of_everything_leaves_nothing_of_a_mount() {
     let before = tree(&world.path("case"));
     let mut running = world.bystander(["run", "--json"]).args([world.path("case/case.toml")]).start();
     until("the edited program to be up", LIMIT, || world.path("home/edited").exists());
-    let keepers: Vec<u32> = world.processes().iter().filter(|process| process.command.contains("bystander-keeper")).map(|process| process.pid).collect();
+    let keepers: Vec<u32> =
+        world.processes().iter().filter(|process| process.command.contains("bystander-keeper")).map(|process| process.pid).collect();
     keepers.iter().for_each(|pid| kill(*pid, Signal::KILL));
     running.signal(Signal::KILL);
     let _ = running.wait();
@@ -146,8 +150,12 @@ fn python_world(python: &Python, flags: &[&str], instrument: &str) -> World {
         "import subprocess, sys\nsys.path.insert(0, '.')\nfrom pkg import mod\nprint('main', mod.f(1), flush=True)\nsubprocess.run([sys.executable] + sys.argv[1:] + ['-c', {child:?}], check=True)\n"
     );
     world.write("case/main.py", main);
-    let words: Vec<String> =
-        [python.path.display().to_string()].into_iter().chain(flags.iter().map(ToString::to_string)).chain(["main.py".into()]).chain(flags.iter().map(ToString::to_string)).collect();
+    let words: Vec<String> = [python.path.display().to_string()]
+        .into_iter()
+        .chain(flags.iter().map(ToString::to_string))
+        .chain(["main.py".into()])
+        .chain(flags.iter().map(ToString::to_string))
+        .collect();
     let experiment = format!(
         "[program]\ncommand = {words:?}\ntimeout = \"60s\"\n{instrument}\n[metrics]\nmain = {{ log = 'main (\\d+)' }}\nchild = {{ log = 'child (\\d+)' }}\n[plan]\nbaseline = {{ instrument = \"none\" }}\nblocks = 1\ndescribe = true\n"
     );
@@ -252,14 +260,16 @@ fn an_edit_by_mount_poisons_no_bytecode() {
             }
             let before = tree(&world.path("case/pkg"));
             let report = run(&world, &world.path("case/case.toml")).run().exits(0).json();
-            let of = |level: &str| trials_with(&report, level).map(|trial| (metric(trial, "main"), metric(trial, "child"))).next().expect("ran");
+            let of =
+                |level: &str| trials_with(&report, level).map(|trial| (metric(trial, "main"), metric(trial, "child"))).next().expect("ran");
             assert_eq!((of("none"), of("p")), ((2.0, 4.0), (3.0, 6.0)), "{} {flags:?}", python.path.display());
             if has_bytecode {
                 assert_eq!(before.differences(&tree(&world.path("case/pkg"))), Vec::<String>::new(), "{flags:?}");
             }
             assert_bytecode_of(python, &world, &world.path("case/pkg"));
             // Whoever comes later runs what stands in the file.
-            let later = world.run(&python.path).args(["-c", "from pkg import mod; print(mod.f(1))"]).cwd(&world.path("case")).run().exits(0);
+            let later =
+                world.run(&python.path).args(["-c", "from pkg import mod; print(mod.f(1))"]).cwd(&world.path("case")).run().exits(0);
             assert_eq!(later.stdout.trim(), "2", "{} {flags:?}", python.path.display());
             assert_nothing_left(&world);
         }

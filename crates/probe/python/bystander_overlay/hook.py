@@ -29,8 +29,13 @@ def is_direct(injection, probe):
 
 
 def _published(methods):
-    """Makes the object that a statement stores into, of a class of its own."""
-    return type("Probe", (object,), dict(methods, __slots__=(), __module__="bystander_overlay.hook"))()
+    """Makes the object that a statement stores into, of a class of its own.
+
+    It can be called, to no effect: torch's compiler takes a builtin that is neither a constant nor callable for a fault of its own.
+    """
+    named = dict(methods, __slots__=(), __module__="bystander_overlay.hook")
+    named.setdefault("__call__", lambda self: None)
+    return type("Probe", (object,), named)()
 
 
 def nothing():

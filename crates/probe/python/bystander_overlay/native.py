@@ -57,6 +57,7 @@ class Native:
 
     def __init__(self, module, probes):
         self.module = module
+        self.quiet = _quiet(module.Probe)
         self.probes = probes
         self.is_open = False
 
@@ -79,7 +80,8 @@ class Native:
     def _made(self, index, state, limit, parts, interval):
         condition, captures, constants = parts
         most = max(_MOST_RECORD, 128 * len(captures))
-        return self.module.Probe(index, state, min(limit, _ENDLESS), interval, most, condition, constants, captures)
+        kind = self.module.Probe if self.probes[index].get("compiled") == "break" else self.quiet
+        return kind(index, state, min(limit, _ENDLESS), interval, most, condition, constants, captures)
 
     def cost(self, injection):
         """What one recorded hit costs here, in ns: measured with a ring that nobody reads; None where there is none."""
@@ -114,7 +116,30 @@ def native(folder, probes):
 
 def serves(injection):
     """Tells whether a probe is served by the native recorder."""
-    return type(injection.armed).__name__ == "Probe" and type(injection.armed).__module__ == "bystander_recorder"
+    return type(injection.armed).__name__ == "Probe" and type(injection.armed).__module__ == _MODULE
+
+
+def _quiet(kind):
+    """The recorder's type as torch's compiler takes it: it looks a store up by name, finds a method that does nothing, and compiles that.
+
+    So a probe breaks no graph, also in a function that it never told anybody of; compiled calls pass unseen. The interpreter
+    itself stores by the type's slot, which is the recorder's: only the name is put in, past `type.__setattr__`.
+    """
+    made = type("Probe", (kind,), {"__slots__": (), "__module__": _MODULE})
+    names = made.__dict__ | _Reached()
+    names["__setitem__"] = _store
+    return made
+
+
+class _Reached:
+    """Is given what a mapping proxy stands for, as the other side of an operation with it."""
+
+    def __ror__(self, mapping):
+        return mapping
+
+
+def _store(self, key, values):
+    pass
 
 
 def _parts(injection):

@@ -51,6 +51,11 @@ class Rewriter:
         """The rewritten code of a script under the name that the interpreter gives it."""
         with open(path, "rb") as file:
             data = file.read()
+        line = trees.undecodable_line(data)
+        if line is not None:
+            for probe in self._probes_of(path):
+                self._refuse(probe, "line %d is not UTF-8, and the file declares no other encoding" % line)
+            return None
         return self._rewritten(data, name, 0, {"dont_inherit": True}, real=path)
 
     def source(self, filename, inherited, args, keywords):

@@ -171,3 +171,17 @@ def word_of(statement):
     }  # fmt: skip
     kind = type(statement).__name__
     return names.get(kind, kind.lower())
+
+
+def undecodable_line(data):
+    """The line of the first byte that is not UTF-8, from 1, in a source that declares no other encoding; None where there is none.
+
+    `compile` takes such bytes in a comment, where the interpreter that reads the file, and every import of it, does not.
+    """
+    if b"coding" in b"".join(data.split(b"\n", 2)[:2]):
+        return None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return data.count(b"\n", 0, error.start) + 1
+    return None

@@ -51,7 +51,8 @@ fn read_place(package: &str, probe: &str, place: &Place) -> Result<PackPlace, Da
     let releases = ReleaseRange::parse(&place.r#for);
     let releases = releases.map_err(|part| DataFault::Range { probe: probe.to_owned(), text: place.r#for.clone(), part })?;
     let typed = syntax::parse(&place.probe);
-    let typed = typed.map_err(|source| DataFault::Place { probe: probe.to_owned(), text: place.probe.clone(), source: Box::new(source) })?;
+    let typed =
+        typed.map_err(|source| DataFault::Place { probe: probe.to_owned(), text: place.probe.clone(), source: Box::new(source) })?;
     let mut spec = typed.probe;
     spec.name = format!("{package}.{probe}");
     Ok(PackPlace { releases, spec })

@@ -109,3 +109,26 @@ fn missing_and_old_interpreters_are_errors_of_their_own() {
     let command = ["/bin/true".to_owned()];
     assert!(matches!(Interpreter::of_command(&command, folder.path(), Vec::new()), Err(InterpreterError::NotPython { .. })));
 }
+
+#[test]
+fn a_file_that_the_interpreter_would_not_read_has_no_place() {
+    on_each(|python| {
+        let world = World::new(python, &[]);
+        let bytes: [(&str, &[u8], Option<u32>); 3] = [
+            ("comment.py", b"x = 1\n# \xff\ny = 2\n", Some(2)),
+            ("text.py", b"x = '\xe9'\ny = 2\n", Some(1)),
+            ("declared.py", b"# coding: latin-1\nx = '\xe9'\ny = 2\n", None),
+        ];
+        std::fs::create_dir_all(world.program()).expect("makes a folder");
+        for (name, text, fault) in bytes {
+            std::fs::write(world.program().join(name), text).expect("writes a file");
+            let bare = world.run_plain(&[name]);
+            assert_eq!(bare.status.success(), fault.is_none(), "3.{}: {name}", python.minor);
+            let (probes, problems) = check(&world.interpreter(), &[probe(&format!("{name}:2"), None, &[])]).expect("answers").split();
+            assert_eq!((probes.len(), problems.len()), if fault.is_none() { (1, 0) } else { (0, 1) }, "3.{}: {name}", python.minor);
+            for problem in problems {
+                assert!(matches!(problem.kind, ProblemKind::FileSyntax { line, .. } if line == fault), "{problem}");
+            }
+        }
+    });
+}

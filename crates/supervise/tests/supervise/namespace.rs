@@ -30,7 +30,7 @@ fn ways() -> Vec<As> {
     if rustix::process::geteuid().is_root() && Path::new("/usr/bin/setpriv").exists() {
         return vec![As::Self_, As::Nobody, As::Contained];
     }
-    skip("other users than one's own need a superuser and setpriv", Mark::Machine);
+    skip("other users than one's own need a superuser and setpriv", Mark::Superuser);
     vec![As::Self_]
 }
 
@@ -240,7 +240,7 @@ fn what_a_rename_from_outside_takes_away_is_found() {
 fn a_mount_that_the_program_takes_away_is_found() {
     let files = Files::new(As::Self_);
     if !rustix::process::geteuid().is_root() {
-        return skip("only a superuser can take a mount away", Mark::Machine);
+        return skip("only a superuser can take a mount away", Mark::Superuser);
     }
     let namespace = files.bind();
     let watch = MountWatch::new(&namespace).expect("is there");

@@ -6,10 +6,13 @@ use std::path::Path;
 use bystander_lab::place::Refusal;
 use bystander_lab::plan::{Plan, Probe};
 use bystander_model::diagnostic::Diagnostic;
-use bystander_probe::{CheckedProbe, Field, Interpreter, ProbeProblem, ProbeSpec};
+use bystander_model::probe::Delivery;
+use bystander_probe::{CheckedProbe, Field, Interpreter, ProbeProblem, ProbeSpec, insertion};
+use bystander_supervise::namespaces_available;
 
 use super::{Findings, place};
 use crate::environment;
+use crate::local::deliver::{Way, choose, hidden_from};
 
 /// Checks every probe of the plan.
 pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings) {
@@ -50,12 +53,35 @@ fn ask(plan: &Plan, python: &Path, findings: &mut Findings) {
     };
     for (probe, found) in plan.probes.iter().zip(checked.probes) {
         match found {
-            Ok(checked) => {
-                note(plan, &checked, findings);
-                findings.probes.push(checked);
-            }
+            Ok(checked) => match out_of_reach(probe, &checked, &command) {
+                Some(why) => {
+                    let problem = Diagnostic::error("probe.delivery", format!("probe `{}` cannot get in: {why}", probe.spec.name));
+                    refuse(findings, probe, why, place(problem, plan, &probe.spans, "at"));
+                }
+                None => {
+                    note(plan, &checked, findings);
+                    findings.probes.push(checked);
+                }
+            },
             Err(problem) => refuse(findings, probe, problem.to_string(), diagnostic(plan, probe, &problem)),
         }
+    }
+}
+
+/// Why a probe whose place is there cannot get into the program, by the way that its command leaves.
+fn out_of_reach(probe: &Probe, checked: &CheckedProbe, command: &[String]) -> Option<String> {
+    let hidden = hidden_from(command);
+    let usual = !hidden.site && hidden.environment.is_none() && matches!(probe.spec.delivery, Delivery::Auto | Delivery::Overlay);
+    if usual {
+        return None;
+    }
+    match choose(probe.spec.delivery, command, &namespaces_available()) {
+        Err(error) => Some(format!("{}; {}", error.reason, error.mend)),
+        // Where the overlay lies does not matter for whether there is room for the statement.
+        Ok(choice) if matches!(choice.way, Way::Text | Way::Patch) => {
+            insertion(checked, Path::new("/")).err().map(|error| format!("failed to {error}"))
+        }
+        Ok(_) => None,
     }
 }
 
