@@ -43,6 +43,7 @@ test-all: venv
 real folder:
     test -d {{folder}} || (just --show real; exit 1)
     env -u PYTHONDONTWRITEBYTECODE BYSTANDER_REAL={{absolute_path(folder)}} cargo test -p bystander --test programs -- --test-threads=1 --nocapture real:: sglang::
+    env -u PYTHONDONTWRITEBYTECODE BYSTANDER_TORCH="$(ls -d {{absolute_path(folder)}}/*/bin/python3 | head -1)" cargo test -p bystander --test programs -- --nocapture torch::
     env -u PYTHONDONTWRITEBYTECODE BYSTANDER_WHEELS=1 cargo test -p bystander-probe --test it -- --test-threads=1 --nocapture wheels::
 
 # Runs the engine's own tests with one interpreter.

@@ -5,5 +5,6 @@ mod real;
 mod server;
 mod sglang;
 mod standard_library;
+mod torch;
 mod watched;
 mod workers;

@@ -25,6 +25,7 @@ _MOST_RECORD = 1 << 15
 _ENDLESS = 1 << 62
 _SECOND = 1000000000
 _BATCHES, _HITS_A_BATCH = 7, 150
+_PLAIN_BATCHES, _PLAIN_HITS_A_BATCH = 3, 40
 _loaded = {}
 
 
@@ -174,6 +175,19 @@ def _samples(injection):
             else:
                 owner.__dict__.setdefault(names[0], 7)
     return tuple(values)
+
+
+def plain_cost(probe, injection, free):
+    """What one recorded hit of plain Python costs here, in ns; `free` empties the ring that it is tried with."""
+    values = _samples(injection)
+    store, turn = _loops(len(values))
+    store(probe, 1, *values)
+    stored, turned = [], []
+    for _ in range(_PLAIN_BATCHES):
+        free()
+        stored.append(store(probe, _PLAIN_HITS_A_BATCH, *values))
+        turned.append(turn(probe, _PLAIN_HITS_A_BATCH, *values))
+    return max(1, (min(stored) - min(turned)) // _PLAIN_HITS_A_BATCH)
 
 
 def _cost(probe, values, handle):

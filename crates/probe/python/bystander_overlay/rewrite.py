@@ -24,6 +24,7 @@ from bystander_overlay.statement import HIDDEN
 
 COMPREHENSIONS_INSIDE = sys.version_info >= (3, 12)
 _AST_ONLY = 0x400
+_ENDLESS = 1 << 62
 _STANDARD = _external.SourceLoader.source_to_code, _external.SourceFileLoader.source_to_code
 
 
@@ -212,11 +213,21 @@ class Rewriter:
 
     def _recorder(self, index, injection):
         """What records the hits of a probe, and what one costs in ns where that is known."""
-        if not natives.serves(injection):
-            return "python", None
+        is_native = natives.serves(injection)
         if index not in self.costs:
-            self.costs[index] = self.native.cost(injection)
-        return "native", self.costs[index]
+            self.costs[index] = self.native.cost(injection) if is_native else self._plain_cost(index, injection)
+        return "native" if is_native else "python", self.costs[index]
+
+    def _plain_cost(self, index, injection):
+        """Tries what plain Python's hit costs; what an `unsafe` capture costs is the program's, and not known before."""
+        if injection.is_staged():
+            return None
+        ring = Ring(None, [1] * len(self.probes), len(self.probes[index]["capture"]) + 1)
+        if hooks.is_direct(injection, self.probes[index]):
+            tried = hooks.direct(ring, index, _ENDLESS)
+        else:
+            tried = hooks.general(ring, index, injection, Gate(ring, index, _ENDLESS, None, None))
+        return natives.plain_cost(tried, injection, ring.free)
 
     def _arm(self, index, injection):
         """Publishes the object that the injected statements store into: the native recorder's, where it can do what is asked."""

@@ -46,7 +46,7 @@ def _round(value, step):
 
 
 class Ring:
-    """A mapped ring with everything that the hit path needs already in place."""
+    """A mapped ring with everything that the hit path needs already in place; without a path it is in memory of its own, to try a hit with."""
 
     def __init__(self, path, limits, captures):
         self.slots = _SLOTS_LEAST
@@ -56,7 +56,8 @@ class Ring:
         self.name_offset = (COUNTERS + STRIDE * len(limits)) * 8
         self.commit_offset = self.name_offset + _NAME_BYTES
         self.data_offset = _round(self.commit_offset + self.slots, _PAGE)
-        self.memory = _map(path, self.data_offset + self.slots * self.slot_bytes)
+        size = self.data_offset + self.slots * self.slot_bytes
+        self.memory = bytearray(size) if path is None else _map(path, size)
         self.words = memoryview(self.memory).cast("Q")
         self.claim = count().__next__
         self.counters = {}
@@ -106,6 +107,10 @@ class Ring:
         where = self.data_offset + slot * self.slot_bytes
         self._pack(self.memory, where, sequence, time_ns, thread, len(payload) << LENGTH_SHIFT | probe, payload)
         self.memory[self.commit_offset + slot] = 1
+
+    def free(self):
+        """Frees every slot, as a reader does that has read them."""
+        self.memory[self.commit_offset : self.commit_offset + self.slots] = bytes(self.slots)
 
     def note_name(self):
         """Keeps the process's name, from which a rank may be told; called again at the first hit, when the name is known."""

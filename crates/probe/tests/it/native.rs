@@ -257,8 +257,12 @@ fn the_cost_of_a_hit_is_measured_and_is_plausible() {
         let probes: Vec<CheckedProbe> = world.checked(&[probe("kinds:show", Some("seen = ..."), &["number", "box.number"])]);
         let run = world.run(&probes, &["kinds.py"]);
         let cost = run.receipts[0].cost_ns;
-        if python.minor >= FIRST_NATIVE {
-            assert!(cost.is_some_and(|cost| (5..1_000_000).contains(&cost)), "3.{}: {cost:?}", python.minor);
-        }
+        assert!(cost.is_some_and(|cost| (5..1_000_000).contains(&cost)), "3.{}: {cost:?}", python.minor);
+        // Trying it counts nowhere.
+        let hits = run.hits.len() as u64;
+        assert_eq!((run.receipts[0].hits, run.receipts[0].dropped), (Some(hits), Some(0)), "3.{}", python.minor);
+        let dear = ProbeSpec { unsafe_capture: true, ..probe("kinds:show", Some("seen = ..."), &["str(number)"]) };
+        let run = world.run(&world.checked(&[dear]), &["kinds.py"]);
+        assert_eq!(run.receipts[0].cost_ns, None, "3.{}: an unsafe capture has no price before", python.minor);
     });
 }
