@@ -38,9 +38,9 @@ fn a_module_of_the_standard_library_passes_its_tests_with_probes_all_over_it() {
 }
 
 #[test]
-#[ignore = "slow: five modules on every Python"]
+#[ignore = "slow: three modules on every Python"]
 fn many_modules_of_the_standard_library_pass_their_tests_with_probes_all_over_them() {
-    on_each(|python| hold(python, 5, 60));
+    on_each(|python| hold(python, 3, 20));
 }
 
 /// Tries so many modules of one Python, those whose tests take less than `limit_s` seconds.
