@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bystander_model::hit::{Hit, Receipt, ReceiptState};
+use bystander_model::hit::{Hit, Receipt};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use bystander_model::watch::WatchEnd;
 use bystander_probe::{DrainError, OverlayError, TextError};
@@ -314,21 +314,7 @@ impl Watching<'_, '_> {
             return Vec::new();
         }
         let words: Vec<String> = self.checked.request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let receipt = |name: &String| Receipt {
-            pid,
-            rank: None,
-            probe: name.clone(),
-            state: ReceiptState::Uncovered,
-            hits: None,
-            dropped: None,
-            detail: Some(words.join(" ")),
-            python: None,
-            passes: None,
-            throttled: None,
-            recorder: None,
-            cost_ns: None,
-            adds_switch_point: false,
-        };
+        let receipt = |name: &String| Receipt::uncovered(pid, name.as_str(), words.join(" "));
         names.iter().map(receipt).collect()
     }
 

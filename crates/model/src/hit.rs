@@ -90,3 +90,25 @@ pub struct Receipt {
     #[serde(default)]
     pub adds_switch_point: bool,
 }
+
+impl Receipt {
+    /// The receipt of a process that the probe did not cover: nothing is known of the place there.
+    #[must_use]
+    pub fn uncovered(pid: u32, probe: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            pid,
+            rank: None,
+            probe: probe.into(),
+            state: ReceiptState::Uncovered,
+            passes: None,
+            throttled: None,
+            hits: None,
+            dropped: None,
+            detail: Some(detail.into()),
+            python: None,
+            recorder: None,
+            cost_ns: None,
+            adds_switch_point: false,
+        }
+    }
+}

@@ -42,24 +42,6 @@ impl Left {
         };
         format!("{}: {reason}", self.title)
     }
-
-    fn receipt(&self, probe: &str) -> Receipt {
-        Receipt {
-            pid: self.pid,
-            rank: None,
-            probe: probe.to_owned(),
-            state: ReceiptState::Uncovered,
-            hits: None,
-            dropped: None,
-            python: None,
-            passes: None,
-            throttled: None,
-            recorder: None,
-            cost_ns: None,
-            adds_switch_point: false,
-            detail: Some(self.detail()),
-        }
-    }
 }
 
 /// Adds receipts for what left; where a process recorded hits before it became another program, its receipt stays and says so.
@@ -67,7 +49,7 @@ pub(crate) fn account(processes: &[Process], probes: &[&str], receipts: &mut BTr
     let left = processes.iter().flat_map(|process| &process.left).filter(|left| !left.came_back(processes));
     for left in left {
         for (index, probe) in probes.iter().enumerate() {
-            let uncovered = left.receipt(probe);
+            let uncovered = Receipt::uncovered(left.pid, *probe, left.detail());
             receipts.entry((left.pid, index)).and_modify(|known| add(known, &uncovered)).or_insert(uncovered);
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use bystander_model::hit::{Receipt, ReceiptState};
+use bystander_model::hit::Receipt;
 
 use crate::process::Process;
 
@@ -52,25 +52,7 @@ pub(crate) fn account(silent: Silent, probes: &[&str], receipts: &mut BTreeMap<(
     });
     for (pid, detail) in empty.chain(unknown) {
         for (index, probe) in probes.iter().enumerate() {
-            receipts.entry((pid, index)).or_insert_with(|| receipt(pid, probe, &detail));
+            receipts.entry((pid, index)).or_insert_with(|| Receipt::uncovered(pid, *probe, detail.as_str()));
         }
-    }
-}
-
-fn receipt(pid: u32, probe: &str, detail: &str) -> Receipt {
-    Receipt {
-        pid,
-        rank: None,
-        probe: probe.to_owned(),
-        state: ReceiptState::Uncovered,
-        hits: None,
-        dropped: None,
-        python: None,
-        passes: None,
-        throttled: None,
-        recorder: None,
-        cost_ns: None,
-        adds_switch_point: false,
-        detail: Some(detail.to_owned()),
     }
 }

@@ -32,6 +32,21 @@ pub enum Field {
     Rank,
 }
 
+impl Field {
+    /// The key by which the places of a probe's parts are known ([`bystander_model::probe::Spans`]), and what helps where the part is wrong.
+    #[must_use]
+    pub fn key_and_help(self) -> (String, &'static str) {
+        let expression = "write an expression of names that have a value at that place";
+        match self {
+            Self::At => ("at".to_owned(), "name a place that is there: `module:function`, or `path/to/file.py:LINE`"),
+            Self::After => ("after".to_owned(), "write one statement of that function as it stands there; `...` stands for anything"),
+            Self::Capture(index) => (format!("capture.{index}"), expression),
+            Self::Condition => ("if".to_owned(), expression),
+            Self::Rank => ("rank".to_owned(), expression),
+        }
+    }
+}
+
 /// A statement that is near to what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct NearStatement {

@@ -219,23 +219,10 @@ fn with_archive(receipt: Receipt, processes: &[ProcessInfo], cwd: &Path) -> Rece
 fn uncovered(processes: &[ProcessInfo], accounted: &[u32], probes: &[String]) -> Vec<Receipt> {
     let python = |process: &&ProcessInfo| process.exe.as_deref().is_some_and(machine::is_python);
     let missing = processes.iter().filter(python).filter(|process| !accounted.contains(&process.pid));
-    let receipt = |process: &ProcessInfo, probe: &String| Receipt {
-        pid: process.pid,
-        rank: None,
-        probe: probe.clone(),
-        state: ReceiptState::Uncovered,
-        hits: None,
-        dropped: None,
-        detail: Some(match reason_of(&process.cmdline, None) {
-            Some(reason) => format!("{}: {reason}", process.title()),
-            None => process.title(),
-        }),
-        python: None,
-        passes: None,
-        throttled: None,
-        recorder: None,
-        cost_ns: None,
-        adds_switch_point: false,
+    let receipt = |process: &ProcessInfo, probe: &String| {
+        let reason = reason_of(&process.cmdline, None);
+        let detail = reason.map_or_else(|| process.title(), |reason| format!("{}: {reason}", process.title()));
+        Receipt::uncovered(process.pid, probe.as_str(), detail)
     };
     missing.flat_map(|process| probes.iter().map(move |probe| receipt(process, probe))).collect()
 }

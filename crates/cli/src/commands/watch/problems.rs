@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::probe::syntax::{SyntaxError, SyntaxErrorKind, parse as parse_line};
 use bystander_model::probe::{Compiled, Delivery, Moment, PlaceError, ProbeSpec, Spans};
-use bystander_probe::{Field, ProbeProblem, ProblemKind};
+use bystander_probe::{ProbeProblem, ProblemKind};
 
 use crate::failure::Failure;
 
@@ -94,14 +94,7 @@ pub(in crate::commands) fn of_places(mut failure: Failure, found: &[(usize, Prob
 }
 
 fn of_place(problem: &ProbeProblem, typed: &Typed) -> Diagnostic {
-    let expression = "write an expression of names that have a value at that place";
-    let (key, help) = match problem.field {
-        Field::At => ("at".to_owned(), "name a place that is there: `module:function`, or `path/to/file.py:LINE`"),
-        Field::After => ("after".to_owned(), "write one statement of that function as it stands there; `...` stands for anything"),
-        Field::Capture(index) => (format!("capture.{index}"), expression),
-        Field::Condition => ("if".to_owned(), expression),
-        Field::Rank => ("rank".to_owned(), expression),
-    };
+    let (key, help) = problem.field.key_and_help();
     let span = typed.spans.get(&key).cloned().unwrap_or(0..typed.text.len());
     let mut diagnostic = Diagnostic::error("probe.refused", problem.to_string()).help(help);
     diagnostic.notes = problem.notes_for_line();

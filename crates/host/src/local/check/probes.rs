@@ -7,7 +7,7 @@ use bystander_lab::place::Refusal;
 use bystander_lab::plan::{Plan, Probe};
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::probe::Delivery;
-use bystander_probe::{CheckedProbe, Field, Interpreter, ProbeProblem, ProbeSpec, insertion};
+use bystander_probe::{CheckedProbe, Interpreter, ProbeProblem, ProbeSpec, insertion};
 use bystander_supervise::namespaces_available;
 
 use super::{Findings, place};
@@ -98,14 +98,7 @@ fn note(plan: &Plan, checked: &CheckedProbe, findings: &mut Findings) {
 }
 
 fn diagnostic(plan: &Plan, probe: &Probe, problem: &ProbeProblem) -> Diagnostic {
-    let expression = "write an expression of names that have a value at that place";
-    let (key, help) = match problem.field {
-        Field::At => ("at".to_owned(), "name a place that is there: `module:function`, or `path/to/file.py:LINE`"),
-        Field::After => ("after".to_owned(), "write one statement of that function as it stands there; `...` stands for anything"),
-        Field::Capture(index) => (format!("capture.{index}"), expression),
-        Field::Condition => ("if".to_owned(), expression),
-        Field::Rank => ("rank".to_owned(), expression),
-    };
+    let (key, help) = problem.field.key_and_help();
     let mut diagnostic = Diagnostic::error("probe.refused", format!("probe `{}`: {problem}", probe.spec.name)).help(help);
     diagnostic.notes = problem.notes();
     let diagnostic = place(diagnostic, plan, &probe.spans, &key);
