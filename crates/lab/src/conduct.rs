@@ -154,18 +154,5 @@ fn harness_end(why: &str) -> TrialEnd {
 fn ended(outcome: Outcome, class: &str, group: CauseGroup, text: &str) -> TrialEnd {
     let cause =
         Cause { class: class.to_owned(), group, signature: class.to_owned(), text: text.to_owned(), blames: None, evidence: Vec::new() };
-    TrialEnd {
-        outcome,
-        cause: Some(cause),
-        evidence: Vec::new(),
-        exit: None,
-        signal: None,
-        ready_s: None,
-        wall_s: 0.0,
-        metrics: IndexMap::new(),
-        metric_evidence: IndexMap::new(),
-        budget: None,
-        configuration: None,
-        peak_rss_bytes: None,
-    }
+    TrialEnd { cause: Some(cause), ..TrialEnd::new(outcome) }
 }

@@ -130,6 +130,27 @@ pub struct TrialEnd {
     pub peak_rss_bytes: Option<u64>,
 }
 
+impl TrialEnd {
+    /// An end of which nothing but the outcome is known.
+    #[must_use]
+    pub fn new(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            cause: None,
+            evidence: Vec::new(),
+            exit: None,
+            signal: None,
+            ready_s: None,
+            wall_s: 0.0,
+            metrics: IndexMap::new(),
+            metric_evidence: IndexMap::new(),
+            budget: None,
+            configuration: None,
+            peak_rss_bytes: None,
+        }
+    }
+}
+
 /// A file that an instrument touched or could have touched, before the run and now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileProof {

@@ -1,7 +1,9 @@
 //! One trial from the first edit to the last undo. Whatever happens in between, edits are undone, the tree is gone, and the rings are removed.
 
+mod filled;
+mod launched;
+
 use std::error::Error;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use bystander_lab::cause::{self, CauseReader};
@@ -10,16 +12,13 @@ use bystander_lab::plan::Plan;
 use bystander_model::event::{EventBody, TrialEnd};
 use bystander_model::evidence::Stream;
 use bystander_model::probe::Delivery;
-use bystander_model::provenance::Provenance;
 use bystander_supervise::Availability;
-use bystander_supervise::command::{Command, KeeperProgram};
+use bystander_supervise::command::KeeperProgram;
 use bystander_supervise::memory_limit::MemoryCounters;
 use bystander_supervise::output::OutputPaths;
 use bystander_supervise::ready::ReadySpec;
-use bystander_supervise::resolve::resolve;
 use bystander_supervise::trial::{StartError, Trial, TrialSpec};
 use bystander_supervise::{listener, port};
-use indexmap::IndexMap;
 
 use super::deliver::{Cast, Private};
 use super::instruments::{Edits, Probes};
@@ -27,7 +26,10 @@ use super::seen::Seen;
 use super::turns::{Turn, Wanted, folders_of};
 use super::watch::Watch;
 use super::{LocalPlace, outputs};
-use crate::{environment, machine, metrics, proof, secrets};
+use crate::{environment, metrics, secrets};
+
+use filled::{Fill, command, hidden, program, uses_port};
+use launched::provenance;
 
 type Failed = Box<dyn Error + Send + Sync>;
 
@@ -190,83 +192,6 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// What stands for the placeholders in one trial.
-struct Fill {
-    values: Vec<(&'static str, String)>,
-}
-
-impl Fill {
-    fn new(plan: &Plan, port: Option<u16>, folder: &std::path::Path) -> Self {
-        let python = environment::of_trial(plan, &plan.baseline, &[], "").get(&OsString::from("PATH")).and_then(|path| {
-            let name = std::ffi::OsStr::new("python3");
-            resolve(name, Some(path.as_os_str()), &plan.program.cwd).ok()
-        });
-        let mut values = vec![("trial", folder.display().to_string())];
-        values.extend(port.map(|port| ("port", port.to_string())));
-        values.extend(python.map(|python| ("python", python.display().to_string())));
-        Self { values }
-    }
-
-    fn pairs(&self) -> Vec<(&str, &str)> {
-        self.values.iter().map(|(name, value)| (*name, value.as_str())).collect()
-    }
-}
-
-fn uses_port(plan: &Plan) -> bool {
-    let program = &plan.program;
-    let levels = plan.factors.values().flat_map(IndexMap::values);
-    let ready = program.ready.iter().flat_map(|ready| [&ready.http, &ready.port]).flatten();
-    let workload = plan.workload.iter().flat_map(|workload| &workload.command);
-    let texts = program.command.iter().chain(program.env.values()).chain(ready).chain(workload);
-    texts.chain(levels.flat_map(|level| level.args.iter().chain(level.env.values()))).any(|text| text.mentions("port"))
-}
-
-fn command(
-    place: &LocalPlace,
-    plan: &Plan,
-    order: &TrialOrder,
-    fill: &[(&str, &str)],
-    probes: Option<&Probes>,
-    private: Option<&Private>,
-) -> Command {
-    let cell = &order.slot.cell;
-    let marker = place.marker(order);
-    let mut env = environment::of_trial(plan, cell, fill, &marker);
-    if let Some(overlay) = probes.and_then(Probes::overlay) {
-        let python_path = env.get(std::ffi::OsStr::new("PYTHONPATH")).cloned();
-        env.extend(overlay.env(python_path.as_deref()));
-    }
-    env.extend(private.and_then(Private::env).map(|(name, folder)| (name.into(), folder.into())));
-    Command {
-        argv: environment::command(plan, cell, fill).into_iter().map(OsString::from).collect(),
-        env,
-        cwd: plan.program.cwd.clone(),
-        marker,
-        remove_on_exit: probes.map(|probes| probes.rings().to_owned()).into_iter().collect(),
-    }
-}
-
-/// The file that a command runs, where it is found.
-fn program(command: &Command) -> Option<PathBuf> {
-    let path = command.env.get(&OsString::from("PATH")).map(OsString::as_os_str);
-    command.argv.first().and_then(|name| resolve(name, path, &command.cwd).ok())
-}
-
-fn words(command: &Command) -> Vec<String> {
-    command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-/// The secrets that the program and its workload are given.
-fn hidden(plan: &Plan, command: &Command, fill: &[(&str, &str)]) -> Vec<String> {
-    let env: Vec<(String, String)> =
-        command.env.iter().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())).collect();
-    let workload: Vec<String> = plan.workload.iter().flat_map(|workload| &workload.command).map(|word| word.fill(fill)).collect();
-    // Apart, or the last word of one would be taken for the name of the first of the other.
-    let mut found = secrets::values(&words(command), env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    found.extend(secrets::values(&workload, std::iter::empty()));
-    found
-}
-
 fn ready(plan: &Plan, fill: &[(&str, &str)]) -> Option<ReadySpec> {
     let ready = plan.program.ready.as_ref()?;
     Some(ReadySpec {
@@ -275,30 +200,6 @@ fn ready(plan: &Plan, fill: &[(&str, &str)]) -> Option<ReadySpec> {
         http: ready.http.as_ref().map(|url| url.fill(fill)),
         port: ready.port.as_ref().and_then(|port| port.fill(fill).trim().parse().ok()),
     })
-}
-
-fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits, fill: &Fill) -> Provenance {
-    let text = |value: &OsString| value.to_string_lossy().into_owned();
-    let env = command.env.iter().map(|(name, value)| (text(name), place.masker.variable(&text(name), &text(value)))).collect();
-    let instrumented = edits.applied.iter().map(|edit| edit.file.clone()).chain(plan.edits.iter().map(|edit| edit.file.clone()));
-    let probed = place.probes.iter().map(|probe| probe.path.clone());
-    let files: IndexMap<PathBuf, String> = instrumented
-        .chain(probed)
-        .filter_map(|file| file.canonicalize().ok())
-        .filter_map(|file| Some((file.clone(), proof::sha256(&file).ok()?)))
-        .collect();
-    let program = program(command);
-    Provenance {
-        command: place.masker.command(&words(command)),
-        placeholders: fill.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-        cwd: command.cwd.clone(),
-        env,
-        git: machine::git(&command.cwd),
-        files,
-        python: program.and_then(|program| place.python_of(&program, command)),
-        kernel: machine::kernel(),
-        gpus: machine::gpus(),
-    }
 }
 
 /// From what was seen to the end of the trial.
@@ -311,7 +212,6 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
     let (mut values, metric_evidence) = metrics.finish();
     metrics::add_times(plan, &mut values, ready_s, wall_s);
     TrialEnd {
-        outcome: verdict.outcome,
         cause: verdict.cause,
         evidence: verdict.evidence,
         exit: facts.exit,
@@ -323,5 +223,6 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         budget: verdict.budget,
         configuration: verdict.configuration,
         peak_rss_bytes,
+        ..TrialEnd::new(verdict.outcome)
     }
 }

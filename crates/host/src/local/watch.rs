@@ -1,16 +1,18 @@
 //! Watching a running trial: lines, readiness, workload, limits, until nothing of it is left.
 
+mod ending;
+mod evidence;
+
 use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bystander_lab::cause::{self, CauseReader, Scanner, StopWhy, Stopped, TrialFacts};
+use bystander_lab::cause::{self, CauseReader, Scanner, StopWhy, TrialFacts};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
-use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::hit::Receipt;
-use bystander_model::ids::{TimeNs, TrialId};
+use bystander_model::ids::TrialId;
 use bystander_model::reading::LogLine;
 use bystander_supervise::Canceller;
 use bystander_supervise::command::Command;
@@ -20,16 +22,14 @@ use bystander_supervise::trial::Trial;
 use bystander_supervise::trial::event::{Finished, TrialEvent};
 
 use super::deliver::Private;
+use super::foreign;
 use super::instruments::Probes;
 use super::seen::Seen;
 use super::workload::{Done, Running};
-use super::{foreign, told};
 use crate::{metrics, secrets};
 
 /// How long one wait for the program lasts before the other things are looked at.
 const TURN: Duration = Duration::from_millis(25);
-/// Processes that are gone so soon after their program were ending with it.
-const LINGERS: Duration = Duration::from_millis(500);
 /// How long one wait for the workload lasts before the program is looked at again.
 const WORKLOAD_TURN: Duration = Duration::from_millis(10);
 
@@ -196,29 +196,6 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn evidence_of(&self, readiness: &Readiness) -> Vec<Evidence> {
-        let log = readiness.log.as_ref().map(|line| Evidence::log(self.trial, line.stream, line.number, line.text().trim_end()));
-        let http = readiness.http.as_ref().map(|answer| Evidence {
-            trial: Some(self.trial),
-            kind: EvidenceKind::Http,
-            place: answer.url.clone(),
-            text: match &readiness.listener {
-                Some(holder) => format!("answered {} by {} of this trial", answer.status, self.blotted(&told(holder))),
-                None => format!("answered {}", answer.status),
-            },
-        });
-        let port = readiness.listener.as_ref().filter(|_| readiness.http.is_none()).map(|holder| {
-            let text = format!("{} of this trial listens", self.blotted(&told(holder)));
-            Evidence::sample(self.trial, "/proc/net/tcp", &text)
-        });
-        log.into_iter().chain(http).chain(port).collect()
-    }
-
-    /// A text without the secrets that the program was given.
-    fn blotted(&self, text: &str) -> String {
-        secrets::blot(text, &self.hidden).into_owned()
-    }
-
     /// Takes one event of the program.
     fn take(&mut self, event: TrialEvent) {
         match event {
@@ -290,66 +267,6 @@ impl<'a> Watch<'a> {
                 self.facts.workload = Some(done.end.clone());
             }
             self.done = Some(done);
-        }
-    }
-
-    /// Says why the program is ended now, and what was moving.
-    fn stop(&mut self, trial: &mut Trial, why: StopWhy) {
-        self.end_workload();
-        if matches!(why, StopWhy::TimeLimit { .. }) {
-            let span = self.plan.program.stall.min(self.plan.program.timeout);
-            let activity = trial.activity(span);
-            let moving = activity.output_bytes > 0 || activity.cpu > Duration::from_millis(100);
-            let text = format!(
-                "in the last {:.0} s it wrote {} bytes and used {:.1} s of processor time",
-                activity.span.as_secs_f64(),
-                activity.output_bytes,
-                activity.cpu.as_secs_f64()
-            );
-            self.facts.progress = Some(cause::Progress { moving, text });
-        }
-        self.facts.unready = trial.unready();
-        // A program that had ended by itself was not ended by us, but an interrupted trial is interrupted all the same.
-        if !self.exited || why == StopWhy::Interrupted {
-            self.facts.stopped = Some(Stopped { at: trial.now_ns(), why });
-        }
-    }
-
-    /// What had to be done after the program's own end, or after it was asked to end; `None` where nothing was.
-    fn left(&self, finished: &Finished) -> Option<String> {
-        let tree = finished.tree?;
-        let kills = match tree.kills {
-            0 => "SIGTERM was enough".to_owned(),
-            1 => "SIGKILL was sent once".to_owned(),
-            n => format!("SIGKILL was sent {n} times"),
-        };
-        match (&self.facts.stopped, self.facts.ended) {
-            (None, Some(ended)) => {
-                let after = tree.time_ns.seconds_since(ended);
-                let told = tree.kills > 0 || after > LINGERS.as_secs_f64();
-                told.then(|| format!("processes that it had left behind were gone {after:.1} s after its own end; {kills}"))
-            }
-            (Some(_), _) if tree.kills > 0 => Some(format!("it did not end by SIGTERM within its grace; {kills}")),
-            _ => None,
-        }
-    }
-
-    fn seen(mut self, finished: &Finished, started: TimeNs, ended: TimeNs) -> Seen {
-        self.facts.left = self.left(finished);
-        self.facts.scan = self.scanner.finish();
-        if finished.keeper_lost.is_none() && finished.tree.is_none() {
-            self.facts.harness_error.get_or_insert_with(|| "end every process of the trial: some hang in the kernel".to_owned());
-        }
-        let over = finished.tree.map_or(ended, |tree| tree.time_ns);
-        Seen {
-            facts: self.facts,
-            readers: self.readers,
-            metrics: self.metrics,
-            wall_s: over.seconds_since(started),
-            peak_rss_bytes: (finished.peak_rss_bytes > 0).then_some(finished.peak_rss_bytes),
-            started: Some(started),
-            streams: Some([finished.stdout, finished.stderr]),
-            workload: self.done.map(|done| done.outputs),
         }
     }
 }

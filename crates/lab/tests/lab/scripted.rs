@@ -120,18 +120,13 @@ fn end(order: &TrialOrder, ends: &Ends) -> TrialEnd {
     });
     let value = if let Ends::Measures(value) = ends { Some(*value) } else { None };
     TrialEnd {
-        outcome,
         cause,
         evidence,
         exit: Some(0),
-        signal: None,
         ready_s: Some(1.0),
         wall_s: 2.0,
         metrics: IndexMap::from([("tokens".to_owned(), value)]),
-        metric_evidence: IndexMap::new(),
-        budget: None,
-        configuration: None,
-        peak_rss_bytes: None,
+        ..TrialEnd::new(outcome)
     }
 }
 

@@ -31,20 +31,7 @@ fn ended(cause: Option<&str>) -> EventBody {
         evidence: Vec::new(),
     });
     let outcome = if cause.is_some() { Outcome::Failed } else { Outcome::Completed };
-    EventBody::TrialEnded(TrialEnd {
-        outcome,
-        cause,
-        evidence: Vec::new(),
-        exit: None,
-        signal: None,
-        ready_s: None,
-        wall_s: 1.44,
-        metrics: IndexMap::new(),
-        metric_evidence: IndexMap::new(),
-        budget: None,
-        configuration: None,
-        peak_rss_bytes: None,
-    })
+    EventBody::TrialEnded(TrialEnd { cause, wall_s: 1.44, ..TrialEnd::new(outcome) })
 }
 
 fn edits() -> [EventBody; 2] {

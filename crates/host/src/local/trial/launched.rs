@@ -1,0 +1,39 @@
+//! The provenance of a launch.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use bystander_lab::plan::Plan;
+use bystander_model::provenance::Provenance;
+use bystander_supervise::command::Command;
+use indexmap::IndexMap;
+
+use super::super::LocalPlace;
+use super::super::instruments::Edits;
+use super::filled::{Fill, program, words};
+use crate::{machine, proof};
+
+/// What is launched, where, and on which machine; secrets masked.
+pub(super) fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits, fill: &Fill) -> Provenance {
+    let text = |value: &OsString| value.to_string_lossy().into_owned();
+    let env = command.env.iter().map(|(name, value)| (text(name), place.masker.variable(&text(name), &text(value)))).collect();
+    let instrumented = edits.applied.iter().map(|edit| edit.file.clone()).chain(plan.edits.iter().map(|edit| edit.file.clone()));
+    let probed = place.probes.iter().map(|probe| probe.path.clone());
+    let files: IndexMap<PathBuf, String> = instrumented
+        .chain(probed)
+        .filter_map(|file| file.canonicalize().ok())
+        .filter_map(|file| Some((file.clone(), proof::sha256(&file).ok()?)))
+        .collect();
+    let program = program(command);
+    Provenance {
+        command: place.masker.command(&words(command)),
+        placeholders: fill.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        cwd: command.cwd.clone(),
+        env,
+        git: machine::git(&command.cwd),
+        files,
+        python: program.and_then(|program| place.python_of(&program, command)),
+        kernel: machine::kernel(),
+        gpus: machine::gpus(),
+    }
+}

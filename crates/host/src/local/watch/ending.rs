@@ -1,0 +1,76 @@
+//! The end of a trial: what was moving when it was ended, what it left behind, and everything that was seen of it.
+
+use std::time::Duration;
+
+use bystander_lab::cause::{self, StopWhy, Stopped};
+use bystander_model::ids::TimeNs;
+use bystander_supervise::trial::Trial;
+use bystander_supervise::trial::event::Finished;
+
+use super::super::seen::Seen;
+use super::Watch;
+
+/// Processes that are gone so soon after their program were ending with it.
+const LINGERS: Duration = Duration::from_millis(500);
+
+impl Watch<'_> {
+    /// Says why the program is ended now, and what was moving.
+    pub(super) fn stop(&mut self, trial: &mut Trial, why: StopWhy) {
+        self.end_workload();
+        if matches!(why, StopWhy::TimeLimit { .. }) {
+            let span = self.plan.program.stall.min(self.plan.program.timeout);
+            let activity = trial.activity(span);
+            let moving = activity.output_bytes > 0 || activity.cpu > Duration::from_millis(100);
+            let text = format!(
+                "in the last {:.0} s it wrote {} bytes and used {:.1} s of processor time",
+                activity.span.as_secs_f64(),
+                activity.output_bytes,
+                activity.cpu.as_secs_f64()
+            );
+            self.facts.progress = Some(cause::Progress { moving, text });
+        }
+        self.facts.unready = trial.unready();
+        // A program that had ended by itself was not ended by us, but an interrupted trial is interrupted all the same.
+        if !self.exited || why == StopWhy::Interrupted {
+            self.facts.stopped = Some(Stopped { at: trial.now_ns(), why });
+        }
+    }
+
+    /// What had to be done after the program's own end, or after it was asked to end; `None` where nothing was.
+    fn left(&self, finished: &Finished) -> Option<String> {
+        let tree = finished.tree?;
+        let kills = match tree.kills {
+            0 => "SIGTERM was enough".to_owned(),
+            1 => "SIGKILL was sent once".to_owned(),
+            n => format!("SIGKILL was sent {n} times"),
+        };
+        match (&self.facts.stopped, self.facts.ended) {
+            (None, Some(ended)) => {
+                let after = tree.time_ns.seconds_since(ended);
+                let told = tree.kills > 0 || after > LINGERS.as_secs_f64();
+                told.then(|| format!("processes that it had left behind were gone {after:.1} s after its own end; {kills}"))
+            }
+            (Some(_), _) if tree.kills > 0 => Some(format!("it did not end by SIGTERM within its grace; {kills}")),
+            _ => None,
+        }
+    }
+
+    pub(super) fn seen(mut self, finished: &Finished, started: TimeNs, ended: TimeNs) -> Seen {
+        self.facts.left = self.left(finished);
+        self.facts.scan = self.scanner.finish();
+        if finished.keeper_lost.is_none() && finished.tree.is_none() {
+            self.facts.harness_error.get_or_insert_with(|| "end every process of the trial: some hang in the kernel".to_owned());
+        }
+        let over = finished.tree.map_or(ended, |tree| tree.time_ns);
+        Seen {
+            facts: self.facts,
+            readers: self.readers,
+            metrics: self.metrics,
+            wall_s: over.seconds_since(started),
+            peak_rss_bytes: (finished.peak_rss_bytes > 0).then_some(finished.peak_rss_bytes),
+            started: Some(started),
+            streams: Some([finished.stdout, finished.stderr]),
+            workload: self.done.map(|done| done.outputs),
+        }
+    }
+}
