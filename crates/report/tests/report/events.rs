@@ -7,7 +7,6 @@ use bystander_model::hit::{Receipt, ReceiptState};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 use bystander_report::{Names, event_line};
-use indexmap::IndexMap;
 use insta::assert_snapshot;
 
 use crate::{fixture, story};
