@@ -10,6 +10,7 @@ pub mod conduct;
 pub mod contrast;
 pub mod design;
 pub mod ledger;
+pub mod live;
 pub mod looks;
 pub mod place;
 pub mod plan;
