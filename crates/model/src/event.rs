@@ -16,6 +16,7 @@ use crate::hit::{Hit, Receipt};
 use crate::ids::{RunId, TimeNs, TrialId};
 use crate::outcome::{Cause, Outcome};
 use crate::provenance::Provenance;
+use crate::samples::Samples;
 use crate::watch::WatchEvent;
 
 /// One thing that happened.
@@ -128,6 +129,9 @@ pub struct TrialEnd {
     pub configuration: Option<Evidence>,
     /// Peak resident memory of the process tree, in bytes, as sampled.
     pub peak_rss_bytes: Option<u64>,
+    /// What samples have seen of memory; `None` where nothing was launched.
+    #[serde(default)]
+    pub samples: Option<Samples>,
 }
 
 impl TrialEnd {
@@ -147,6 +151,7 @@ impl TrialEnd {
             budget: None,
             configuration: None,
             peak_rss_bytes: None,
+            samples: None,
         }
     }
 }

@@ -18,6 +18,8 @@ pub mod probe;
 pub mod provenance;
 pub mod reading;
 pub mod report;
+pub mod samples;
+pub mod traffic;
 pub mod value;
 pub mod watch;
 
