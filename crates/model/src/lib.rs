@@ -4,14 +4,17 @@
 //! (`null` in JSON), never 0. Units are in the names: `_ns`, `_s`, `_gib`, `_bytes`.
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod budget;
 pub mod cell;
 pub mod diagnostic;
 pub mod edit;
+pub mod engine;
 pub mod event;
 pub mod evidence;
 pub mod hit;
 pub mod ids;
+pub mod old_log;
 pub mod outcome;
 pub mod patch;
 pub mod probe;

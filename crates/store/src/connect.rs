@@ -54,6 +54,16 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
     Err(first)
 }
 
+/// Opens a database that only this connection sees: SQLite keeps it in its cache, and spills into a file that it has removed already.
+pub(crate) fn scratch(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open("").told(path)?;
+    // Nothing of it outlives this process: there is nothing to flush.
+    connection.pragma_update_and_check(None, "journal_mode", "MEMORY", |_row| Ok(())).told(path)?;
+    connection.pragma_update(None, "synchronous", "OFF").told(path)?;
+    migrate(&mut connection, path, MIGRATIONS)?;
+    Ok(connection)
+}
+
 fn open(path: &Path, way: Way) -> Result<Connection, StoreError> {
     let mut connection = match way {
         Way::Frozen => frozen(path)?,

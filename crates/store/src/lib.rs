@@ -4,6 +4,7 @@
 //! its run; folding events into a report belongs to the lab, rendering to the report crate. Times are nanoseconds since the Unix epoch.
 #![forbid(unsafe_code)]
 
+pub mod archive;
 mod connect;
 pub mod lock;
 mod migrate;

@@ -15,7 +15,7 @@ use bystander_model::watch::WatchEvent;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
 
-use crate::connect::connect;
+use crate::connect::{connect, scratch};
 use crate::runs::{RunRecord, RunStatus};
 use crate::sqlite::{StoreError, Told as _};
 use crate::state::StateDir;
@@ -38,6 +38,16 @@ impl Store {
         let path = state.database();
         let connection = connect(&path)?;
         Ok(Self { connection, path, flushes: true })
+    }
+
+    /// A record of its own that nobody else sees: it lies in memory, and where it is large in a file without a name. It is gone with this value, and with
+    /// this process, however that ends.
+    ///
+    /// # Errors
+    /// There is neither memory nor room for it.
+    pub fn scratch() -> Result<Self, StoreError> {
+        let path = PathBuf::from("a temporary record");
+        Ok(Self { connection: scratch(&path)?, path, flushes: true })
     }
 
     /// The database file.
