@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use bystander_edit::{Journal, recover_everywhere, registry_status};
 use bystander_lab::cause::{CauseReader, PortHolder};
+use bystander_lab::live::Live;
 use bystander_lab::place::{Checkup, Emit, Place, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::diagnostic::Diagnostic;
@@ -70,6 +71,8 @@ pub struct LocalPlace {
     pythons: std::cell::RefCell<Vec<(PathBuf, Option<PythonInfo>)>>,
     /// How private mounts can be made here; tried out once, and only where it matters.
     mounts: std::cell::OnceCell<Availability>,
+    /// Where the screen reads what goes on.
+    live: Live,
 }
 
 impl std::fmt::Debug for LocalPlace {
@@ -99,7 +102,14 @@ impl LocalPlace {
             baseline: Baseline::default(),
             pythons: std::cell::RefCell::default(),
             mounts: std::cell::OnceCell::new(),
+            live: Live::default(),
         })
+    }
+
+    /// Tells the screen what goes on while it goes on.
+    #[must_use]
+    pub fn told_to(self, live: &Live) -> Self {
+        Self { live: live.clone(), ..self }
     }
 
     /// How private mounts can be made here.

@@ -7,6 +7,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use bystander_lab::cause::{self, CauseReader};
+use bystander_lab::live::Phase;
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::{EventBody, TrialEnd};
@@ -39,6 +40,7 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     let mut refused = None;
     let turn = wanted.take(&place.turns, None, &place.canceller, |path| {
         let text = format!("waiting: a trial of another run uses or edits {}", path.display());
+        place.live.waits(order.trial, &format!("a trial of another run uses or edits {}", path.display()));
         refused = emit(EventBody::Note { text }).err();
     })?;
     if let Some(refused) = refused {
@@ -47,6 +49,7 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     if let Turn::Waited(_) = turn {
         return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default()));
     }
+    place.live.phase(order.trial, Phase::Preparing);
     // A run that was killed in its turn may have left an edit on a file that this one loads.
     place.recover()?;
     let cell = &order.slot.cell;
@@ -119,7 +122,7 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edit
         Ok(trial) => {
             emit(EventBody::Launched { provenance: Box::new(provenance), pid: trial.pid() })?;
             let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, private.as_ref(), hidden);
-            watch.follow(trial, &fill.pairs(), emit)?
+            watch.told_to(&place.live).follow(trial, &fill.pairs(), emit)?
         }
         Err(error) => not_started(plan, order, &error, readers)?,
     };

@@ -2,12 +2,14 @@
 
 mod ending;
 mod evidence;
+mod telling;
 
 use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bystander_lab::cause::{self, CauseReader, Scanner, StopWhy, TrialFacts};
+use bystander_lab::live::{Live, Phase};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
@@ -52,6 +54,7 @@ pub(super) struct Watch<'a> {
     exited: bool,
     gone: bool,
     broken: Option<OutputError>,
+    telling: telling::Telling,
 }
 
 impl<'a> Watch<'a> {
@@ -88,7 +91,14 @@ impl<'a> Watch<'a> {
             exited: false,
             gone: false,
             broken: None,
+            telling: telling::Telling::new(&Live::default(), order.trial),
         }
+    }
+
+    /// Tells the screen what goes on.
+    pub(super) fn told_to(mut self, live: &Live) -> Self {
+        self.telling = telling::Telling::new(live, self.trial);
+        self
     }
 
     /// Follows the trial to its end.
@@ -99,17 +109,20 @@ impl<'a> Watch<'a> {
         emit: &mut Emit<'_>,
     ) -> Result<Seen, Box<dyn Error + Send + Sync>> {
         let deadline = Instant::now() + self.plan.program.timeout;
+        self.telling.phase(Phase::Spawned);
         let why = loop {
             if let Some(why) = self.turn(&mut trial, fill, deadline, emit)? {
                 break why;
             }
         };
+        self.telling.phase(Phase::Stopping);
         self.stop(&mut trial, why);
         let finished = trial.finish(self.plan.program.grace, |event| self.take(event));
         let ended = trial.now_ns();
         let started = trial.started_ns();
         let counted = self.collect_probes(&finished, emit);
         self.lost_mount(None);
+        self.telling.phase(Phase::Settling);
         trial.close();
         counted?;
         if let Some(error) = self.broken {
@@ -141,6 +154,7 @@ impl<'a> Watch<'a> {
                 break;
             }
         }
+        self.telling.turn();
         self.read_hits(emit)?;
         if self.lost_mount(Some(trial.pid())) {
             return Ok(Some(StopWhy::Done));
@@ -190,7 +204,9 @@ impl<'a> Watch<'a> {
         let after_s = readiness.time_ns.seconds_since(trial.started_ns());
         emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
+        self.telling.phase(Phase::Ready);
         if let Some(workload) = &self.plan.workload {
+            self.telling.phase(Phase::Working);
             self.workload = Some(Running::start(workload, self.trial, self.command, fill, self.folder, self.canceller, &self.hidden)?);
         }
         Ok(())
@@ -230,6 +246,7 @@ impl<'a> Watch<'a> {
             reader.line(&read);
         }
         self.metrics.line(line.stream, line.number, &text);
+        self.telling.line(&text);
     }
 
     fn read_hits(&mut self, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
