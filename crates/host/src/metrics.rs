@@ -32,7 +32,7 @@ impl Reader {
             let (pattern, pick, of_workload) = match &metric.source {
                 MetricSource::Log { pattern, pick } => (pattern, *pick, false),
                 MetricSource::Workload { pattern, pick } => (pattern, *pick, true),
-                MetricSource::ReadySeconds | MetricSource::WallSeconds => return None,
+                _ => return None,
             };
             let pattern = Regex::new(pattern).ok()?;
             Some(Sought { name: name.clone(), pattern, pick, of_workload, matches: 0, value: None, evidence: None })
@@ -76,7 +76,7 @@ pub fn add_times(plan: &Plan, values: &mut IndexMap<String, Option<f64>>, ready_
         match metric.source {
             MetricSource::ReadySeconds => values.insert(name.clone(), ready_s),
             MetricSource::WallSeconds => values.insert(name.clone(), Some(wall_s)),
-            MetricSource::Log { .. } | MetricSource::Workload { .. } => continue,
+            _ => continue,
         };
     }
 }
@@ -94,7 +94,7 @@ impl Sought {
             self.evidence = Some(evidence());
         }
         self.value = match (self.pick, self.value, value) {
-            (Pick::Sum, Some(old), Some(new)) => Some(old + new),
+            (Pick::Sum | Pick::Mean, Some(old), Some(new)) => Some(old + new),
             (_, _, new) if better => new,
             (_, old, _) => old,
         };

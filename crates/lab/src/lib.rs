@@ -9,6 +9,7 @@ pub mod cause;
 pub mod conduct;
 pub mod contrast;
 pub mod design;
+pub mod json_path;
 pub mod ledger;
 pub mod live;
 pub mod looks;

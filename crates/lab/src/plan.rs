@@ -13,6 +13,10 @@ use bystander_model::probe::{Delivery, ProbeSpec, Spans};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+mod metric;
+
+pub use metric::{Extract, MetricSource, Over, Pick, Series, SeriesError, When};
+
 /// Everything that a run needs to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -237,48 +241,6 @@ pub struct Metric {
     pub margin: Option<f64>,
     /// The unit, for tables.
     pub unit: Option<String>,
-}
-
-/// Where a metric is read. Patterns have exactly one group, a number, and must match exactly one line unless `pick` says otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MetricSource {
-    /// The program's output, both streams.
-    Log {
-        /// The pattern.
-        pattern: String,
-        /// Which match counts.
-        pick: Pick,
-    },
-    /// The workload's output.
-    Workload {
-        /// The pattern.
-        pattern: String,
-        /// Which match counts.
-        pick: Pick,
-    },
-    /// Seconds from spawn to ready.
-    ReadySeconds,
-    /// Seconds from spawn to the last process gone.
-    WallSeconds,
-}
-
-/// Which of several matches counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pick {
-    /// There must be exactly one; several are no value.
-    Only,
-    /// The first.
-    First,
-    /// The last.
-    Last,
-    /// The least.
-    Min,
-    /// The greatest.
-    Max,
-    /// The sum.
-    Sum,
 }
 
 /// How effects on a metric are expressed.

@@ -108,8 +108,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     let mut declared = Declared::new();
     let mut probes = probes::read(root, &mut declared, problems);
     let mut edits = edits::read(root, folder, &mut declared, problems);
-    let sources = metrics::Sources { ready: program.ready.is_some(), workload: root.get("workload").is_some() };
-    let metrics = metrics::read(root, sources, problems);
+    let metrics = metrics::read(root, metrics::Sources::of(&program, root, &probes), problems);
     let section = root.get("plan").and_then(|item| item.table(schema::PLAN, problems));
     let choices = layout::choices(section.as_ref(), &metrics, problems);
     let instruments = layout::instruments(section.as_ref(), &declared, problems);
@@ -145,6 +144,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
         left_out: IndexMap::new(),
     };
     cross::nothing_to_compare(&plan, root, problems);
+    metrics::of_absent_probes(&plan, root, problems);
     // What seems unused in a file with faults may only be misspelt.
     if !problems.refuse() {
         cross::unused_instruments(&plan, &declared, problems);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::BudgetReport;
 use crate::cell::Cell;
 use crate::edit::{AppliedEdit, RevertedEdit};
+use crate::engine::EngineReading;
 use crate::evidence::{Evidence, Stream};
 use crate::hit::{Hit, Receipt};
 use crate::ids::{RunId, TimeNs, TrialId};
@@ -129,6 +130,9 @@ pub struct TrialEnd {
     pub configuration: Option<Evidence>,
     /// Peak resident memory of the process tree, in bytes, as sampled.
     pub peak_rss_bytes: Option<u64>,
+    /// What the engine said of itself before and after the workload; `None` where nobody asked.
+    #[serde(default)]
+    pub engine: Option<EngineReading>,
     /// What samples have seen of memory; `None` where nothing was launched.
     #[serde(default)]
     pub samples: Option<Samples>,
@@ -151,6 +155,7 @@ impl TrialEnd {
             budget: None,
             configuration: None,
             peak_rss_bytes: None,
+            engine: None,
             samples: None,
         }
     }

@@ -2,32 +2,48 @@
 
 use bystander_model::diagnostic::Diagnostic;
 use indexmap::IndexMap;
+use toml::de::DeValue;
 
 use super::item::Item;
 use super::problems::Problems;
 use super::table::Table;
-use super::{name, pattern, schema};
-use crate::plan::{Metric, MetricSource, Pick, Scale};
+use super::{name, schema};
+use crate::plan::{Metric, MetricSource, Plan, Probe, Program, Scale};
+
+mod measured;
+mod source;
 
 /// The answer that is no metric.
 pub(super) const OUTCOME: &str = "outcome";
 
-const PICKS: [(&str, Pick); 6] =
-    [("only", Pick::Only), ("first", Pick::First), ("last", Pick::Last), ("min", Pick::Min), ("max", Pick::Max), ("sum", Pick::Sum)];
 const SCALES: [(&str, Scale); 2] = [("ratio", Scale::Ratio), ("difference", Scale::Difference)];
-const MEASURED: [(&str, MetricSource); 2] = [("ready_s", MetricSource::ReadySeconds), ("wall_s", MetricSource::WallSeconds)];
-
 /// What the rest of the file has that a metric can be read from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sources {
+pub(super) struct Sources<'a> {
     /// Whether the program says when it is ready.
     pub(super) ready: bool,
     /// Whether there is a workload.
     pub(super) workload: bool,
+    /// Whether that workload is the built-in traffic.
+    pub(super) traffic: bool,
+    /// Whether an address of the program's server is known.
+    pub(super) address: bool,
+    /// The probes of the file.
+    pub(super) probes: &'a [Probe],
+}
+
+impl<'a> Sources<'a> {
+    /// What the parts that were read before have.
+    pub(super) fn of(program: &Program, root: &Table<'_>, probes: &'a [Probe]) -> Self {
+        let traffic = matches!(root.get("workload").map(|item| item.value), Some(DeValue::Table(table)) if table.get("traffic").is_some());
+        let ready = program.ready.as_ref();
+        let address = traffic || ready.is_some_and(|ready| ready.http.is_some() || ready.port.is_some());
+        Self { ready: ready.is_some(), workload: root.get("workload").is_some(), traffic, address, probes }
+    }
 }
 
 /// Reads every metric; a name that is declared is kept even where its body is refused.
-pub(super) fn read(root: &Table<'_>, sources: Sources, problems: &mut Problems<'_>) -> IndexMap<String, Metric> {
+pub(super) fn read(root: &Table<'_>, sources: Sources<'_>, problems: &mut Problems<'_>) -> IndexMap<String, Metric> {
     let Some(table) = root.get("metrics").and_then(|item| item.entries(problems)) else { return IndexMap::new() };
     let mut metrics = IndexMap::new();
     for (name, item) in table.items() {
@@ -41,7 +57,7 @@ pub(super) fn read(root: &Table<'_>, sources: Sources, problems: &mut Problems<'
     metrics
 }
 
-fn metric(item: &Item<'_>, sources: Sources, problems: &mut Problems<'_>) -> Metric {
+fn metric(item: &Item<'_>, sources: Sources<'_>, problems: &mut Problems<'_>) -> Metric {
     let mut metric = Metric { source: MetricSource::WallSeconds, scale: Scale::Ratio, margin: None, unit: None };
     if !item.value.is_table() {
         let help = r"write where it is read: { log = 'tokens=(\d+)' }";
@@ -49,7 +65,7 @@ fn metric(item: &Item<'_>, sources: Sources, problems: &mut Problems<'_>) -> Met
         return metric;
     }
     let Some(table) = item.table(schema::METRIC, problems) else { return metric };
-    if let Some(source) = source(&table, sources, problems) {
+    if let Some(source) = source::read(&table, sources, problems) {
         metric.source = source;
     }
     metric.scale = table.get("scale").and_then(|item| item.word(&SCALES, problems)).unwrap_or(Scale::Ratio);
@@ -58,50 +74,19 @@ fn metric(item: &Item<'_>, sources: Sources, problems: &mut Problems<'_>) -> Met
     metric
 }
 
-fn source(table: &Table<'_>, sources: Sources, problems: &mut Problems<'_>) -> Option<MetricSource> {
-    let named: Vec<(&str, Item<'_>)> =
-        ["log", "workload", "from"].into_iter().filter_map(|key| table.get(key).map(|item| (key, item))).collect();
-    let (key, item) = match named.as_slice() {
-        [one] => one,
-        [] => {
-            let problem = Diagnostic::error("spec.missing_key", format!("{} does not say where it is read", table.title()));
-            problems.push(&table.span, problem.help(r#"add `log = 'tokens=(\d+)'`, `workload = '…(\d+)'` or `from = "ready_s"`"#));
-            return None;
+/// Refuses metrics of probes that no cell holds.
+pub(super) fn of_absent_probes(plan: &Plan, root: &Table<'_>, problems: &mut Problems<'_>) {
+    let Some(table) = root.get("metrics").and_then(|item| item.entries(problems)) else { return };
+    for (name, metric) in &plan.metrics {
+        let MetricSource::Hits { probe, .. } = &metric.source else { continue };
+        if plan.probes.iter().any(|known| known.spec.name == *probe) {
+            continue;
         }
-        [_, (_, second), ..] => {
-            let problem = Diagnostic::error("spec.two_sources", format!("{} is read at more than one place", table.title()));
-            problems.push(&second.key, problem.help("keep one of `log`, `workload` or `from`"));
-            return None;
-        }
-    };
-    let pick = table.get("pick");
-    match *key {
-        "from" => measured(item, pick.as_ref(), sources, problems),
-        key => matched(key, item, pick.as_ref(), sources, problems),
+        let item = table.get(name).and_then(|item| item.entries(problems)).and_then(|table| table.get("from"));
+        let Some(item) = item else { continue };
+        let problem = Diagnostic::error("spec.probe_not_put_in", format!("`{}` reads the probe `{probe}`, which no cell holds", item.path));
+        problems.push(&item.span, problem.help(format!("add `{probe}` to `plan.instruments`")));
     }
-}
-
-fn measured(item: &Item<'_>, pick: Option<&Item<'_>>, sources: Sources, problems: &mut Problems<'_>) -> Option<MetricSource> {
-    if let Some(pick) = pick {
-        problems.push(&pick.key, pick.invalid("has nothing to pick from: a launch has one such time"));
-    }
-    let choices: Vec<(&str, usize)> = MEASURED.iter().enumerate().map(|(index, (word, _))| (*word, index)).collect();
-    let source = MEASURED[item.word(&choices, problems)?].1.clone();
-    if source == MetricSource::ReadySeconds && !sources.ready {
-        let problem = item.invalid("needs a program that says when it is ready");
-        problems.push(&item.span, problem.help("add `ready` to [program], or use `wall_s`"));
-    }
-    Some(source)
-}
-
-fn matched(key: &str, item: &Item<'_>, pick: Option<&Item<'_>>, sources: Sources, problems: &mut Problems<'_>) -> Option<MetricSource> {
-    let pick = pick.and_then(|pick| pick.word(&PICKS, problems)).unwrap_or(Pick::Only);
-    if key == "workload" && !sources.workload {
-        let problem = item.invalid("needs a workload, and the file has none");
-        problems.push(&item.key, problem.help("add [workload], or read the program's output with `log`"));
-    }
-    let pattern = pattern::read_with_group(item, problems)?.as_str().to_owned();
-    Some(if key == "log" { MetricSource::Log { pattern, pick } } else { MetricSource::Workload { pattern, pick } })
 }
 
 /// Reads what counts as no effect: more than nothing, and for ratios a fraction.

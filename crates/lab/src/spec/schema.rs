@@ -16,7 +16,11 @@ pub(super) const PROBE: &[&str] = &["name", "at", "after", "capture", "if", "uns
 pub(super) const EDIT: &[&str] =
     &["name", "file", "find", "insert_after", "insert_before", "replace", "sha256", "allow_undefined", "delivery"];
 /// Keys of a metric.
-pub(super) const METRIC: &[&str] = &["log", "workload", "from", "pick", "scale", "margin", "unit"];
+pub(super) const METRIC: &[&str] = &[
+    "log", "workload", "file", "http", "prometheus", "from", "json", "pattern", "when", "url", "pick", "over", "scale", "margin", "unit",
+];
+/// Keys of `log` and `workload` of a metric where they are a table.
+pub(super) const METRIC_JSON: &[&str] = &["json"];
 /// Keys of `[plan]`.
 pub(super) const PLAN: &[&str] =
     &["baseline", "instruments", "blocks", "seed", "expect", "primary", "margin", "describe", "stop", "refused"];

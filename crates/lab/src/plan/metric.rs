@@ -1,0 +1,328 @@
+//! Where metrics are read.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::Template;
+
+/// Where a metric is read. Patterns have exactly one group, a number. Exactly one place must match unless `pick` says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricSource {
+    /// The program's output, both streams.
+    Log {
+        /// The pattern.
+        pattern: String,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// The workload's output, both streams.
+    Workload {
+        /// The pattern.
+        pattern: String,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// Lines of the program's output that are JSON.
+    LogJson {
+        /// The path, as [`crate::json_path`] reads it.
+        json: String,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// The workload's standard output: one JSON document, or else its lines that are one each.
+    WorkloadJson {
+        /// The path.
+        json: String,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// A file that the trial wrote, read when its last process is gone.
+    File {
+        /// The file; `{trial}` and the other placeholders are filled, and a relative path is relative to the program's working directory.
+        path: Template,
+        /// What is read of it.
+        read: Extract,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// A GET from the trial's own server, at the end of the workload, or else once it is ready.
+    Http {
+        /// The address.
+        url: Template,
+        /// What is read of the answer.
+        read: Extract,
+        /// Which match counts.
+        pick: Pick,
+    },
+    /// A series of the program's Prometheus metrics.
+    Prometheus {
+        /// The series.
+        series: Series,
+        /// At which moment.
+        when: When,
+        /// How several series become one value.
+        pick: Pick,
+        /// Where the metrics are; `None` for `/metrics` of the address that shows readiness.
+        url: Option<Template>,
+    },
+    /// What a probe captured.
+    Hits {
+        /// The probe.
+        probe: String,
+        /// The captured expression, as the probe spells it.
+        value: String,
+        /// Which of a process's hits counts.
+        pick: Pick,
+        /// How the processes' values become one.
+        over: Over,
+    },
+    /// The highest resident memory of the process tree, in bytes.
+    PeakRss,
+    /// The highest GPU memory of the process tree, in bytes.
+    GpuMemory,
+    /// A figure of the built-in traffic.
+    Traffic {
+        /// Its name.
+        name: String,
+    },
+    /// A figure of [`bystander_model::engine::NAMES`].
+    Engine {
+        /// Its name.
+        name: String,
+    },
+    /// Seconds from spawn to ready.
+    ReadySeconds,
+    /// Seconds from spawn to the last process gone.
+    WallSeconds,
+}
+
+impl MetricSource {
+    /// What to change where the source showed no value, for people.
+    #[must_use]
+    pub fn remedy(&self, name: &str) -> String {
+        match self {
+            Self::Log { .. } | Self::Workload { .. } => format!("a pattern of {name} that matches one line with a number, or a `pick`"),
+            Self::LogJson { .. } | Self::WorkloadJson { .. } => format!("a path of {name} that leads to one number, or a `pick`"),
+            Self::File { .. } => format!("a file for {name} that every trial writes, with one number there, or a `pick`"),
+            Self::Http { .. } => format!("an answer for {name} with one number there, or a `pick`"),
+            Self::Prometheus { .. } => format!("one series for {name}, or a `pick`"),
+            Self::Hits { probe, .. } => format!("cells with the probe `{probe}` that hit it, or a `pick` for {name}"),
+            Self::PeakRss | Self::GpuMemory => format!("samples for {name}"),
+            Self::Traffic { .. } => format!("requests that succeed, for {name}"),
+            Self::Engine { .. } => format!("an engine that tells {name}"),
+            Self::ReadySeconds | Self::WallSeconds => format!("a launch that shows {name}"),
+        }
+    }
+
+    /// Whether the program's server has to be asked for its metrics.
+    #[must_use]
+    pub const fn is_scraped(&self) -> bool {
+        matches!(self, Self::Prometheus { .. } | Self::Engine { .. })
+    }
+}
+
+/// What is read of a file or an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extract {
+    /// A path into a JSON document.
+    Json(String),
+    /// A pattern with one group, line by line.
+    Pattern(String),
+}
+
+/// Which of several matches counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// There must be exactly one; several are no value.
+    Only,
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// The sum.
+    Sum,
+    /// The mean.
+    Mean,
+}
+
+/// How the values of a trial's processes become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// The least, which limits a group of ranks.
+    Min,
+    /// The greatest.
+    Max,
+    /// The sum.
+    Sum,
+    /// The mean.
+    Mean,
+}
+
+/// At which moment the program's metrics are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Before the workload.
+    Before,
+    /// After the workload, or once ready where there is none.
+    After,
+    /// After less before; of a histogram or summary, the mean of what was observed between.
+    Delta,
+}
+
+/// A metric's name and the labels that must be there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// The name, without labels.
+    pub name: String,
+    /// Labels and their values; a series may have more.
+    pub labels: IndexMap<String, String>,
+}
+
+/// A text is no series.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("read a series, expected {expected} at byte {at}")]
+pub struct SeriesError {
+    /// Where, in bytes.
+    pub at: usize,
+    /// What should stand there.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (index, (name, value)) in self.labels.iter().enumerate() {
+            write!(f, "{}{name}={value:?}", if index == 0 { "{" } else { "," })?;
+        }
+        if self.labels.is_empty() { Ok(()) } else { f.write_str("}") }
+    }
+}
+
+impl Series {
+    /// Reads `name` or `name{label="value",…}`; in values `\\`, `\"` and `\n` are escapes.
+    ///
+    /// # Errors
+    /// [`SeriesError`] where the text is something else, such as a selector with `=~`.
+    pub fn parse(text: &str) -> Result<Self, SeriesError> {
+        let text = text.trim();
+        let mut reader = Reader { text, at: 0 };
+        let name = reader.word(|c| c.is_ascii_alphanumeric() || "_:.".contains(c), "the name of a metric")?.to_owned();
+        let mut labels = IndexMap::new();
+        reader.blank();
+        if reader.take('{') {
+            while !reader.take('}') {
+                let label = reader.word(|c| c.is_ascii_alphanumeric() || "_.".contains(c), "a label or `}`")?.to_owned();
+                reader.expect('=', "`=`")?;
+                let value = reader.quoted()?;
+                labels.insert(label, value);
+                if !reader.take(',') {
+                    reader.expect('}', "`,` or `}`")?;
+                    break;
+                }
+            }
+        }
+        reader.blank();
+        if reader.at < text.len() {
+            return Err(reader.fault("the end"));
+        }
+        Ok(Self { name, labels })
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn fault(&self, expected: &'static str) -> SeriesError {
+        SeriesError { at: self.at, expected }
+    }
+
+    fn blank(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        self.blank();
+        let found = self.rest().starts_with(wanted);
+        self.at += if found { wanted.len_utf8() } else { 0 };
+        found
+    }
+
+    fn expect(&mut self, wanted: char, expected: &'static str) -> Result<(), SeriesError> {
+        if self.take(wanted) { Ok(()) } else { Err(self.fault(expected)) }
+    }
+
+    fn word(&mut self, is_part: impl Fn(char) -> bool, expected: &'static str) -> Result<&'a str, SeriesError> {
+        self.blank();
+        let rest = self.rest();
+        let word = rest.split(|c| !is_part(c)).next().unwrap_or_default();
+        if word.is_empty() {
+            return Err(self.fault(expected));
+        }
+        self.at += word.len();
+        Ok(word)
+    }
+
+    fn quoted(&mut self) -> Result<String, SeriesError> {
+        self.expect('"', "a value in double quotes")?;
+        let mut value = String::new();
+        let mut chars = self.rest().char_indices();
+        while let Some((offset, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.at += offset + 1;
+                    return Ok(value);
+                }
+                '\\' => match chars.next() {
+                    Some((_, 'n')) => value.push('\n'),
+                    Some((_, other)) => value.push(other),
+                    None => break,
+                },
+                other => value.push(other),
+            }
+        }
+        self.at = self.text.len();
+        Err(self.fault("the closing quote of a value"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Series;
+
+    #[test]
+    fn series_are_read_back_as_they_are_written() {
+        for text in ["up", "vllm:num_requests_running", r#"a{b="c",d="e\"f\\"}"#] {
+            let series = Series::parse(text).expect("is a series");
+            assert_eq!(series.to_string(), text);
+            assert_eq!(Series::parse(&series.to_string()), Ok(series));
+        }
+        assert_eq!(Series::parse(" a { b = \"c\" , } ").expect("is a series").to_string(), r#"a{b="c"}"#);
+    }
+
+    #[test]
+    fn what_is_no_series_says_where() {
+        for (text, at) in
+            [("", 0), ("{a=\"b\"}", 0), ("a{b=~\"c\"}", 4), ("a{b=\"c}", 7), ("a b", 2), ("a{b}", 3), ("a{", 2), ("a{b=\"c\" d", 8)]
+        {
+            assert_eq!(Series::parse(text).expect_err(text).at, at, "{text}");
+        }
+    }
+}
