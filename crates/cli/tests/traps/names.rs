@@ -1,0 +1,46 @@
+//! One test a trap, and one that none is left out.
+
+use crate::{folder, spring};
+
+macro_rules! traps {
+    ($($test:ident: $name:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            spring($name);
+        })*
+
+        #[test]
+        fn every_trap_is_sprung() {
+            let here = [$($name),*];
+            let folders = std::fs::read_dir(folder()).expect("the traps").filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+            let mut there: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            there.sort();
+            let mut named = here.map(str::to_owned).to_vec();
+            named.sort();
+            assert_eq!(there, named);
+        }
+    };
+}
+
+traps! {
+    a_server_of_somebody_else_answers: "stale-server",
+    a_server_is_ready_and_then_dies: "ready-then-dies",
+    a_server_dies_at_its_ready_line: "dies-at-its-ready-line",
+    a_grandchild_keeps_the_port: "setsid-grandchild",
+    a_slow_start_is_taken_for_a_failure: "slow-start",
+    a_warm_up_is_taken_for_an_effect: "warm-up",
+    a_drift_is_taken_for_an_effect: "drift",
+    an_exit_of_0_hides_a_crash: "exit-0-after-a-crash",
+    a_warning_is_taken_for_the_cause: "warning-before-the-cause",
+    a_healthy_log_is_full_of_errors: "healthy-log-with-errors",
+    an_echo_is_taken_for_the_cause: "echo-of-another-rank",
+    a_baseline_is_flaky: "flaky-baseline",
+    a_metric_matches_twice: "metric-that-matches-twice",
+    a_print_uses_an_unbound_name: "print-with-an-unbound-name",
+    a_print_is_blamed_for_a_broken_program: "print-blamed-for-a-broken-program",
+    a_pipe_swallows_an_exit_code: "pipeline-exit-code",
+    bytecode_of_the_same_size_and_second_is_stale: "stale-bytecode",
+    a_line_is_lost_in_a_buffer: "unread-output",
+    an_exact_number_differs_by_one: "deterministic-and-different",
+    a_server_dies_under_load: "dies-under-load",
+}

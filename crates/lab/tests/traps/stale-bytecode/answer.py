@@ -1,0 +1,3 @@
+def give():
+    value = 41
+    return value
