@@ -18,6 +18,8 @@ pub(crate) struct Expected {
     exit: i32,
     /// How the run ended: `finished`, `invalid`, …
     status: Option<String>,
+    /// The MiB that the whole run may have.
+    pub(crate) memory_limit: Option<u64>,
     /// `ABOUT METRIC` to the verdict, with its strength where that matters: `effect shown`.
     #[serde(default)]
     answers: BTreeMap<String, String>,

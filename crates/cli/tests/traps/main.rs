@@ -3,6 +3,7 @@
 
 mod beside;
 mod expected;
+mod limit;
 mod names;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use beside::Beside;
 use expected::Expected;
+use limit::Limit;
 
 const ROUNDS: u32 = 3;
 
@@ -30,19 +32,31 @@ fn spring(name: &str) {
     let rounds = std::env::var("BYSTANDER_TRAP_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     for round in 1..=rounds {
         let world = World::new(env!("CARGO_BIN_EXE_bystander"));
-        expected.assert(&format!("{name}, round {round}"), &once(&world, name));
+        let limit = expected.memory_limit.map(Limit::of);
+        if matches!(limit, Some(None)) {
+            skip("this user can set no memory limit", Mark::Superuser);
+            return;
+        }
+        expected.assert(&format!("{name}, round {round}"), &once(&world, name, limit.flatten().as_ref()));
         nothing_is_left(&world, name);
     }
 }
 
 /// One run of a trap: its exit code, its report, and what was printed.
-fn once(world: &World, name: &str) -> Sprung {
+fn once(world: &World, name: &str, limit: Option<&Limit>) -> Sprung {
     let trap = world.copy(&folder().join(name), "trap");
     let beside = Beside::start(world, &trap);
     let file = trap.join("trap.toml");
     let text = std::fs::read_to_string(&file).expect("an experiment");
     std::fs::write(&file, beside.fill(&text)).expect("an experiment");
-    let ran = world.bystander(["run", "--json", "--why"]).cwd(&trap).args([&file]).run();
+    let run = match limit {
+        Some(limit) => {
+            let enter = format!("echo $$ > {} && exec \"$@\"", limit.door().display());
+            world.run(Path::new("/bin/sh")).args(["-c", &enter, "sh", env!("CARGO_BIN_EXE_bystander")])
+        }
+        None => world.bystander([]),
+    };
+    let ran = run.args(["run", "--json", "--why"]).cwd(&trap).args([&file]).run();
     let report = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
     let told = world.bystander(["show", "--why"]).cwd(&trap).run();
     Sprung { code: ran.code, report, talk: ran.stderr, told: told.stdout }

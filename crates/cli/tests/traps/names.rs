@@ -42,5 +42,9 @@ traps! {
     bytecode_of_the_same_size_and_second_is_stale: "stale-bytecode",
     a_line_is_lost_in_a_buffer: "unread-output",
     an_exact_number_differs_by_one: "deterministic-and-different",
+    a_neighbour_takes_the_port: "foreign-listener",
+    a_print_hides_a_race: "print-hides-a-race",
+    the_kernel_ends_it_at_a_memory_limit: "memory-limit",
+    a_server_ignores_the_wish_that_it_should_end: "ignores-the-end",
     a_server_dies_under_load: "dies-under-load",
 }

@@ -1,0 +1,41 @@
+"""A neighbour that takes the port that a launch was given, before the launch does."""
+
+import glob
+import http.server
+import pathlib
+import time
+
+
+class Neighbour(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+
+def given():
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = pathlib.Path(path).read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"server.py" in words and pathlib.Path(path).with_name("cwd").resolve() == pathlib.Path.cwd():
+            return int(words[words.index(b"server.py") + 1])
+    return None
+
+
+pathlib.Path("up").touch()
+seen = set()
+while True:
+    port = given()
+    if port is None or port in seen:
+        time.sleep(0.005)
+        continue
+    seen.add(port)
+    server = http.server.HTTPServer(("127.0.0.1", port), Neighbour)
+    pathlib.Path(f"taken-{port}").touch()
+    import threading
+
+    threading.Thread(target=server.serve_forever, daemon=True).start()
