@@ -8,6 +8,7 @@ mod doctor;
 mod drifted;
 mod fast;
 mod fixed;
+mod heisenbug;
 mod interrupted;
 mod keeper;
 mod killed;
