@@ -7,10 +7,13 @@
 //! Units: bytes, `Duration`s, wall-clock stamps in nanoseconds.
 
 pub mod cancel;
+pub mod census;
 mod clock;
 pub mod command;
 pub mod exit;
+pub mod gpu;
 pub mod handover;
+pub mod host_memory;
 mod identity;
 pub mod keeper;
 pub mod listener;
@@ -22,6 +25,7 @@ mod procfs;
 mod protocol;
 pub mod ready;
 pub mod resolve;
+pub mod stacks;
 pub mod sweep;
 pub mod tree;
 pub mod trial;
@@ -34,7 +38,9 @@ pub use listener::{Holder, listener_of};
 pub use namespace::{Availability, Namespace, namespaces_available};
 pub use output::{Line, OutputError, OutputPaths, StreamSummary};
 pub use port::{pick_free_port, port_free};
-pub use ready::{HttpAnswer, Readiness, ReadySpec, ReadySpecError};
+pub use ready::{
+    AddressError, CommandCheck, GenerateCheck, HttpAnswer, HttpCheck, Readiness, ReadySpec, ReadySpecError,
+};
 pub use resolve::{ResolveError, resolve};
 pub use sweep::{Swept, remove_leftovers, sweep};
 pub use tree::ProcessInfo;

@@ -1,168 +1,153 @@
-//! When a program counts as ready: every named condition holds, and whoever listens belongs to the trial's own tree.
+//! When a program counts as ready: every named condition holds at the same time, whoever listens belongs to the trial's own tree, and it stays so
+//! for a while.
 //!
-//! A server of somebody else that answers on the port is never a sign of readiness; it is reported instead.
+//! A server of somebody else that answers on the port is never a sign of readiness; it is reported instead. What each condition asks for stands
+//! here; how it is looked at stands in the files beside.
 
+pub(crate) mod address;
+pub(crate) mod checks;
+pub(crate) mod command;
+pub(crate) mod file;
+pub(crate) mod generate;
+pub(crate) mod http;
+pub(crate) mod notify;
+pub(crate) mod owner;
+pub(crate) mod proof;
 pub(crate) mod watch;
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use bystander_model::ids::TimeNs;
 use regex::bytes::Regex;
-use ureq::http::Uri;
 
-use crate::listener::Holder;
-use crate::output::Line;
+pub use address::AddressError;
+pub use proof::{CommandSeen, FileSeen, Generation, HttpAnswer, Levels, Notified, Readiness};
+
+use crate::command::{Command, KeeperProgram};
+use crate::output::OutputPaths;
+
+/// How long everything must go on holding where nobody says otherwise: long enough for a program that dies with its last word to be dead.
+pub const DEFAULT_STABLE: Duration = Duration::from_millis(250);
 
 /// The conditions; all that are named must hold.
 #[derive(Debug, Clone, Default)]
 pub struct ReadySpec {
-    /// A line of either stream matches.
-    pub log: Option<Regex>,
-    /// A GET on this `http://` address is answered with 200 to 399.
-    pub http: Option<String>,
-    /// A process of the tree listens on this TCP port.
+    /// Each of them matches some line of either stream.
+    pub logs: Vec<Regex>,
+    /// Each address answers as it should.
+    pub http: Vec<HttpCheck>,
+    /// A process of the tree listens on this TCP port, and nobody else at the same address.
     pub port: Option<u16>,
+    /// This file is there, and was not, or was another, before the launch. Absolute, or relative to the program's directory.
+    pub file: Option<PathBuf>,
+    /// The program says `READY=1` to a socket at this path, or, where none can be made there, to one without a path.
+    pub notify: Option<PathBuf>,
+    /// A command ends with exit code 0; asked once the conditions above hold.
+    pub command: Option<CommandCheck>,
+    /// An OpenAI-compatible server generates; asked once the conditions above hold.
+    pub generates: Option<GenerateCheck>,
+    /// How long everything must go on holding; [`DEFAULT_STABLE`] where it is not said.
+    pub stable: Option<Duration>,
+}
+
+/// An address and the answer that it must give.
+#[derive(Debug, Clone)]
+pub struct HttpCheck {
+    /// The address, `http://`.
+    pub url: String,
+    /// The statuses that count; where there is none, 200 to 399.
+    pub status: Vec<u16>,
+    /// What the body must match.
+    pub body: Option<Regex>,
+}
+
+impl HttpCheck {
+    /// A check that takes any answer from 200 to 399.
+    #[must_use]
+    pub fn any(url: impl Into<String>) -> Self {
+        Self { url: url.into(), status: Vec::new(), body: None }
+    }
+}
+
+/// A command that finds out whether the program is ready, in a tree of its own.
+#[derive(Debug, Clone)]
+pub struct CommandCheck {
+    /// What is run.
+    pub command: Command,
+    /// How to start its keeper.
+    pub keeper: KeeperProgram,
+    /// Where its output goes; each run overwrites the one before.
+    pub output: OutputPaths,
+    /// Secrets that it knows; stars are kept in their place.
+    pub hidden: Vec<Vec<u8>>,
+    /// It is killed when it takes longer.
+    pub limit: Duration,
+}
+
+/// An OpenAI-compatible server that must complete a prompt.
+#[derive(Debug, Clone)]
+pub struct GenerateCheck {
+    /// The server's address without `/v1`.
+    pub url: String,
+    /// The name that it must serve; where it is not said, the only one that it serves.
+    pub model: Option<String>,
+    /// What it is to complete.
+    pub prompt: String,
 }
 
 /// A condition that cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadySpecError {
-    /// It is no address at all.
-    #[error("read the address `{url}`")]
-    NotAnAddress {
-        /// The address.
-        url: String,
-        /// The cause.
-        #[source]
-        source: ureq::http::uri::InvalidUri,
-    },
-    /// It is no `http://HOST[:PORT]/...`.
-    #[error("use the address `{url}`: only http://HOST:PORT/PATH can be checked")]
-    NotHttp {
-        /// The address.
-        url: String,
-    },
-    /// Its host is not known here.
-    #[error("look up the host of `{url}`")]
-    UnknownHost {
-        /// The address.
-        url: String,
-        /// The cause.
-        #[source]
-        source: std::io::Error,
-    },
-}
-
-/// An HTTP answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpAnswer {
-    /// The address that was asked.
-    pub url: String,
-    /// The status of the answer.
-    pub status: u16,
-}
-
-/// What the conditions on ports and addresses found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Health {
-    pub(crate) time_ns: TimeNs,
-    pub(crate) listener: Option<Holder>,
-    pub(crate) http: Option<HttpAnswer>,
-}
-
-/// The proof that a program was ready.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Readiness {
-    /// When the last condition was found to hold.
-    pub time_ns: TimeNs,
-    /// The line that matched.
-    pub log: Option<Line>,
-    /// The process of the tree that listens.
-    pub listener: Option<Holder>,
-    /// The answer.
-    pub http: Option<HttpAnswer>,
+    /// An address cannot be asked.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// There can be no socket for the program's word.
+    #[error("make a socket for `notify`")]
+    Notify(#[source] std::io::Error),
 }
 
 impl ReadySpec {
     /// Checks that every condition can be checked, without a program.
     ///
     /// # Errors
-    /// When the address is not one that can be asked.
+    /// When an address is not one that can be asked.
     pub fn check(&self) -> Result<(), ReadySpecError> {
-        self.targets().map(drop)
+        for check in &self.http {
+            address::HttpTarget::parse(&check.url)?;
+        }
+        if let Some(generates) = &self.generates {
+            generate::Server::of(generates)?;
+        }
+        Ok(())
     }
 
-    /// The ports to look at and the address to ask.
-    pub(crate) fn targets(&self) -> Result<Targets, ReadySpecError> {
-        let http = self.http.as_deref().map(HttpTarget::parse).transpose()?;
-        Ok(Targets { http, port: self.port })
-    }
-}
-
-/// What has to be polled.
-#[derive(Debug, Clone)]
-pub(crate) struct Targets {
-    pub(crate) http: Option<HttpTarget>,
-    pub(crate) port: Option<u16>,
-}
-
-impl Targets {
-    /// Whether nothing has to be polled.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.http.is_none() && self.port.is_none()
-    }
-}
-
-/// An address, taken apart.
-#[derive(Debug, Clone)]
-pub(crate) struct HttpTarget {
-    pub(crate) url: String,
-    pub(crate) port: u16,
-    /// Every address that the host stands for: the connection may go to any of them.
-    pub(crate) addresses: Vec<IpAddr>,
-}
-
-impl HttpTarget {
-    fn parse(url: &str) -> Result<Self, ReadySpecError> {
-        let uri: Uri = url.parse().map_err(|source| ReadySpecError::NotAnAddress { url: url.to_owned(), source })?;
-        let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
-            return Err(ReadySpecError::NotHttp { url: url.to_owned() });
-        };
-        let port = uri.port_u16().unwrap_or(80);
-        // An IPv6 address stands in brackets there, and without them here.
-        let name = host.trim_start_matches('[').trim_end_matches(']');
-        let found = (name, port).to_socket_addrs().map_err(|source| ReadySpecError::UnknownHost { url: url.to_owned(), source })?;
-        // Servers listen on 0.0.0.0, and people write the same into the address: it means this machine.
-        let addresses = found.map(|found| if found.ip().is_unspecified() { loopback_like(found.ip()) } else { found.ip() }).collect();
-        Ok(Self { url: url.to_owned(), port, addresses })
-    }
-}
-
-fn loopback_like(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
-        IpAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+    /// Whether no condition is named.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { logs, http, port, file, notify, command, generates, stable: _ } = self;
+        logs.is_empty()
+            && http.is_empty()
+            && port.is_none()
+            && file.is_none()
+            && notify.is_none()
+            && command.is_none()
+            && generates.is_none()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HttpTarget, ReadySpec};
-
-    #[test]
-    fn an_address_is_taken_apart() {
-        let target = HttpTarget::parse("http://127.0.0.1:8123/health?x=1").expect("parses");
-        assert_eq!((target.port, target.addresses), (8123, vec!["127.0.0.1".parse().expect("an address")]));
-        assert_eq!(HttpTarget::parse("http://[::1]/").expect("parses").port, 80);
-        assert_eq!(HttpTarget::parse("http://0.0.0.0:1/").expect("parses").addresses[0].to_string(), "127.0.0.1");
-    }
+    use super::{GenerateCheck, HttpCheck, ReadySpec};
 
     #[test]
     fn what_cannot_be_asked_is_refused_with_the_reason() {
-        let told = |url: &str| ReadySpec { http: Some(url.to_owned()), ..ReadySpec::default() }.check().map_err(|error| error.to_string());
+        let told =
+            |url: &str| ReadySpec { http: vec![HttpCheck::any(url)], ..ReadySpec::default() }.check().map_err(|error| error.to_string());
         assert!(told("https://127.0.0.1/").is_err_and(|text| text.contains("only http://")));
         assert!(told("/health").is_err_and(|text| text.contains("only http://")));
         assert!(told("http://a b/").is_err_and(|text| text.contains("read the address")));
-        assert!(ReadySpec::default().check().is_ok());
+        let generates = GenerateCheck { url: "https://127.0.0.1".to_owned(), model: None, prompt: "x".to_owned() };
+        assert!(ReadySpec { generates: Some(generates), ..ReadySpec::default() }.check().is_err());
+        assert!(ReadySpec::default().check().is_ok() && ReadySpec::default().is_empty());
     }
 }

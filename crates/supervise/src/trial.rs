@@ -3,7 +3,9 @@
 //! What the events mean for an experiment is for callers. A trial that is dropped, or whose process is killed, takes its whole
 //! tree with it. Times are wall-clock stamps that do not go backwards within a trial.
 
+mod conditions;
 pub mod event;
+mod gpus;
 mod launch;
 mod near;
 pub(crate) mod note;
@@ -22,17 +24,17 @@ use std::time::{Duration, Instant};
 
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
-use regex::bytes::Regex;
 use rustix::process::Signal;
 
 use crate::clock::{Clock, after};
 use crate::exit::{Exit, TreeEnd};
+use crate::gpu::GpuWatch;
 use crate::keeper;
 use crate::output::Line;
 use crate::output::lines::LineReader;
 use crate::protocol::Order;
-use crate::ready::{Health, Readiness};
 use crate::tree::{ProcessInfo, snapshot};
+use conditions::Conditions;
 use event::{Activity, Finished, KeeperLost, TrialEvent};
 pub use launch::{StartError, TrialSpec};
 use near::KeeperProcess;
@@ -70,9 +72,11 @@ pub struct Trial {
     due: VecDeque<TrialEvent>,
     /// An event that waits until the output before it has been told.
     held: Option<Held>,
-    conditions: Conditions,
+    /// `None` for a program that is never to be ready.
+    conditions: Option<Conditions>,
     last_lines: [Option<Line>; 2],
     samples: Samples,
+    gpus: Option<GpuWatch>,
 
     exit: Option<Exit>,
     tree_end: Option<TreeEnd>,
@@ -86,28 +90,25 @@ struct Held {
     limit: [u64; 2],
 }
 
-/// The conditions of readiness and which of them hold.
-#[derive(Debug, Default)]
-struct Conditions {
-    log: Option<Regex>,
-    log_seen: Option<Line>,
-    wants_health: bool,
-    health: Option<Health>,
-    /// Why there is no health, as far as was last seen.
-    unready: Option<String>,
-    told: bool,
-}
-
 impl Trial {
-    /// Why the program does not count as ready, as far as was last seen: each condition that does not hold. `None` once all have held.
+    /// Why the program does not count as ready, as far as was last seen: each condition that does not hold. `None` once it was ready.
     #[must_use]
     pub fn unready(&self) -> Option<String> {
-        let conditions = &self.conditions;
-        let log = (conditions.log.is_some() && conditions.log_seen.is_none()).then(|| "no line has matched the `log` pattern".to_owned());
-        let health = (conditions.wants_health && conditions.health.is_none())
-            .then(|| conditions.unready.clone().unwrap_or_else(|| "nobody was asked yet".to_owned()));
-        let missing: Vec<String> = health.into_iter().chain(log).collect();
-        (!conditions.told && !missing.is_empty()).then(|| missing.join(", and "))
+        self.conditions.as_ref()?.unready(self.exit.as_ref())
+    }
+
+    /// When every condition held last where the program never came to count as ready, because that did not last.
+    #[must_use]
+    pub fn held_ns(&self) -> Option<TimeNs> {
+        self.conditions.as_ref()?.held_ns()
+    }
+
+    /// Looks again at the conditions that cost little: whether a program that was ready still is. Takes as long as the program takes to answer.
+    ///
+    /// # Errors
+    /// The conditions that do not hold now, in words.
+    pub fn still_ready(&self) -> Result<(), String> {
+        self.conditions.as_ref().map_or(Ok(()), Conditions::still_hold)
     }
 
     /// The program's process, which also leads its session and its process group.
@@ -156,6 +157,12 @@ impl Trial {
     #[must_use]
     pub fn contains(&self, pid: u32) -> bool {
         pid != self.keeper.id() && crate::tree::contains(self.keeper.id(), pid)
+    }
+
+    /// Bytes written on both streams so far.
+    #[must_use]
+    pub fn output_bytes(&self) -> u64 {
+        self.written().iter().sum()
     }
 
     /// What has been going on in the last `span`: the facts that tell a slow start from a standstill.
@@ -231,6 +238,7 @@ impl Trial {
             stderr,
             processes: self.seen(),
             peak_rss_bytes: self.samples.seen().peak_rss_bytes(),
+            samples: self.samples.summary(self.gpus.take().map(|gpus| gpus.samples()).unwrap_or_default()),
         }
     }
 
@@ -275,6 +283,7 @@ impl Trial {
         match &held.event {
             TrialEvent::Exited(exit) => {
                 self.exit = Some(*exit);
+                self.conditions.iter_mut().for_each(Conditions::ended);
                 self.samples.take(self.keeper.id(), self.written());
             }
             TrialEvent::StreamEnded(stream) => {
@@ -307,13 +316,10 @@ impl Trial {
     fn on_line(&mut self, line: Line) {
         let slot = usize::from(line.stream != Stream::Stdout);
         self.last_lines[slot] = Some(line.clone());
-        let conditions = &mut self.conditions;
-        if conditions.log_seen.is_none() && conditions.log.as_ref().is_some_and(|log| log.is_match(&line.text)) {
-            conditions.log_seen = Some(line.clone());
+        if let Some(conditions) = &self.conditions {
+            conditions.line(&line);
         }
-        let time_ns = line.time_ns;
         self.due.push_back(TrialEvent::Line(line));
-        self.tell_readiness(time_ns);
     }
 
     fn on_note(&mut self, note: Note) {
@@ -323,12 +329,12 @@ impl Trial {
             Note::TreeEmpty { end } => self.hold(TrialEvent::TreeEmpty(end)),
             Note::StreamEnded(stream) => self.hold(TrialEvent::StreamEnded(stream)),
             Note::OutputFailed(error) => self.due.push_back(TrialEvent::OutputFailed(error)),
-            Note::Healthy(health) => {
-                let time_ns = health.time_ns;
-                self.conditions.health = Some(health);
-                self.tell_readiness(time_ns);
+            Note::Ready(readiness) => {
+                let is_news = self.exit.is_none() && self.conditions.as_mut().is_some_and(Conditions::tell);
+                self.due.extend(is_news.then_some(TrialEvent::Ready(readiness)));
             }
-            Note::Unready(why) => self.conditions.unready = Some(why),
+            Note::Held(since) => self.conditions.iter_mut().for_each(|conditions| conditions.held(since)),
+            Note::Unready(why) => self.conditions.iter_mut().for_each(|conditions| conditions.missing(why.clone())),
             Note::Foreign(holder) => self.due.push_back(TrialEvent::ForeignListener(holder)),
             Note::KeeperGone => self.on_keeper_lost(),
             Note::Cancelled => self.due.push_back(TrialEvent::Cancelled),
@@ -343,19 +349,6 @@ impl Trial {
         self.keeper.reap();
         let lost = orphans::clear(&self.marker, Some(self.pid), self.samples.seen().processes());
         self.hold(TrialEvent::KeeperLost(lost));
-    }
-
-    fn tell_readiness(&mut self, time_ns: TimeNs) {
-        let conditions = &mut self.conditions;
-        let named = conditions.log.is_some() || conditions.wants_health;
-        let log_holds = conditions.log.is_none() || conditions.log_seen.is_some();
-        let health_holds = !conditions.wants_health || conditions.health.is_some();
-        if named && log_holds && health_holds && !conditions.told && self.exit.is_none() {
-            conditions.told = true;
-            let (listener, http) = conditions.health.take().map_or((None, None), |health| (health.listener, health.http));
-            let log = conditions.log_seen.clone();
-            self.due.push_back(TrialEvent::Ready(Box::new(Readiness { time_ns, log, listener, http })));
-        }
     }
 }
 

@@ -1,21 +1,20 @@
-//! The thread that looks at ports and asks the HTTP address until the program is ready or over.
+//! The thread that finds out whether a program is ready: cheap conditions until all hold, then those that cost, then the cheap ones again for as long
+//! as they must hold.
 //!
-//! It asks an address only after it has seen that a process of the tree listens there.
+//! It asks an address only after it has seen that the tree alone listens there.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ureq::Agent;
-
-use super::{Health, HttpAnswer, HttpTarget, Targets};
-use crate::clock::Clock;
-use crate::listener::{Holder, Socket, candidates, holder, holder_of, sockets, split_by_tree};
-use crate::procfs;
+use super::checks::{Checks, Held, Memory, Missing, Subject};
+use super::command;
+use super::generate::Server;
+use super::owner;
+use super::proof::{CommandSeen, Generation, Levels, Readiness};
 use crate::trial::note::Note;
 use crate::trial::pump::Flags;
 
@@ -27,169 +26,179 @@ const PAUSE: Duration = Duration::from_millis(20);
 const YOUNG: Duration = Duration::from_secs(2);
 /// Between two requests to a server that answers and is not ready yet, at most: each can be a line in its log.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
-/// How long an address may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(1);
-/// How long an address may take to answer; some health checks do real work.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// Between two commands or completions that failed, at first and at most: they cost the program something.
+const COSTLY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// Between two looks at what must go on holding.
+const STABLE_PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Watch {
-    pub(crate) targets: Targets,
-    pub(crate) keeper: u32,
-    pub(crate) flags: Arc<Flags>,
-    pub(crate) notes: Sender<Note>,
-    pub(crate) clock: Clock,
-}
-
-/// What one look at all targets showed.
-enum Check {
-    /// They are as they should be.
-    Healthy(Health),
-    /// The tree's server was asked, and did not answer well.
-    Unwell(String),
-    /// Nobody was asked.
-    NotYet(String),
-}
-
-/// What one look at one port showed.
-enum Look {
-    /// Nobody listens, or it is not clear yet who does.
-    NotYet,
-    /// The tree listens, by this process.
-    Own(Holder),
-    /// Somebody else does.
-    Foreign(Socket),
+    checks: Arc<Checks>,
+    subject: Subject,
+    flags: Arc<Flags>,
+    notes: Sender<Note>,
+    memory: Memory,
+    levels: Levels,
+    /// What the owner was told last.
+    said: Option<String>,
+    /// A process that was born during the look can be missed: a stranger has to be seen twice.
+    suspects: BTreeSet<u64>,
+    reported: BTreeSet<u64>,
+    command_runs: u32,
 }
 
 impl Watch {
-    /// Looks until all targets are as they should be, or the program is over.
-    pub(crate) fn run(self) {
-        let agent = agent();
+    pub(crate) fn new(checks: Arc<Checks>, subject: Subject, flags: Arc<Flags>, notes: Sender<Note>) -> Self {
+        Self {
+            checks,
+            subject,
+            flags,
+            notes,
+            memory: Memory::new(),
+            levels: Levels::default(),
+            said: None,
+            suspects: BTreeSet::new(),
+            reported: BTreeSet::new(),
+            command_runs: 0,
+        }
+    }
+
+    /// Looks until everything holds and has gone on holding, or the program is over.
+    pub(crate) fn run(mut self) {
         let started = Instant::now();
-        // A process that was born during the look can be missed: a stranger has to be seen twice.
-        let mut suspects = BTreeSet::new();
-        let mut reported = BTreeSet::new();
         let mut patience = SHORT_PAUSE;
-        let mut said = None;
-        while !self.flags.over.load(Ordering::SeqCst) {
-            let mut strangers = Vec::new();
-            let check = self.check(&agent, &mut strangers);
-            if let Check::Unwell(why) | Check::NotYet(why) = &check
-                && said.as_ref() != Some(why)
-            {
-                said = Some(why.clone());
-                // A trial that is over has nobody to tell.
-                let _ = self.notes.send(Note::Unready(why.clone()));
-            }
-            let pause = match check {
-                Check::Healthy(health) => {
-                    // It is the answer of a program that has ended meanwhile, otherwise.
-                    if !self.flags.over.load(Ordering::SeqCst) {
-                        let _ = self.notes.send(Note::Healthy(health));
+        let mut costly = COSTLY_PAUSES.0;
+        while !self.is_over() {
+            let pause = match self.look(false) {
+                Ok(held) => match self.conclude(held) {
+                    Ok(readiness) => {
+                        // It is the proof of a program that has ended meanwhile, otherwise.
+                        if !self.is_over() {
+                            let _ = self.notes.send(Note::Ready(Box::new(readiness)));
+                        }
+                        return;
                     }
-                    return;
+                    Err(why) => {
+                        self.say(why);
+                        self.memory.forget();
+                        let pause = costly;
+                        costly = (costly * 2).min(COSTLY_PAUSES.1);
+                        pause
+                    }
+                },
+                Err(missing) => {
+                    self.say(missing.why);
+                    if missing.asked {
+                        patience = (patience * 2).min(LONGEST_PAUSE);
+                        patience
+                    } else if started.elapsed() < YOUNG {
+                        SHORT_PAUSE
+                    } else {
+                        PAUSE
+                    }
                 }
-                Check::Unwell(_) => {
-                    patience = (patience * 2).min(LONGEST_PAUSE);
-                    patience
-                }
-                Check::NotYet(_) if started.elapsed() < YOUNG => SHORT_PAUSE,
-                Check::NotYet(_) => PAUSE,
             };
-            for socket in &strangers {
-                if suspects.contains(&socket.inode) && reported.insert(socket.inode) {
-                    self.report(*socket);
-                }
-            }
-            suspects = strangers.iter().map(|socket| socket.inode).collect();
             thread::park_timeout(pause);
         }
     }
 
-    /// Whether all targets are healthy now, with the proof.
-    fn check(&self, agent: &Agent, strangers: &mut Vec<Socket>) -> Check {
-        let mut listener = None;
-        if let Some(port) = self.targets.port {
-            listener = own(self.look(port, &[]), strangers);
-            if listener.is_none() {
-                return Check::NotYet(nobody(port));
+    fn is_over(&self) -> bool {
+        self.flags.over.load(Ordering::SeqCst)
+    }
+
+    /// Tells why it is not ready yet, when that changes. A trial that is over has nobody to tell.
+    fn say(&mut self, why: String) {
+        if !self.is_over() && self.said.as_ref() != Some(&why) {
+            let _ = self.notes.send(Note::Unready(why.clone()));
+            self.said = Some(why);
+        }
+    }
+
+    /// Looks at what costs little, and reports strangers.
+    fn look(&mut self, fresh: bool) -> Result<Held, Missing> {
+        let found = self.checks.look(&self.subject, &mut self.memory, fresh);
+        (self.levels.port, self.levels.health) = (self.memory.port_ns, self.memory.health_ns);
+        let strangers = std::mem::take(&mut self.memory.strangers);
+        for socket in &strangers {
+            if self.suspects.contains(&socket.inode)
+                && self.reported.insert(socket.inode)
+                && let Some(holder) = owner::stranger(*socket, self.subject.keeper)
+            {
+                let _ = self.notes.send(Note::Foreign(holder));
             }
         }
-        let mut http = None;
-        if let Some(target) = &self.targets.http {
-            let Some(holder) = own(self.look(target.port, &target.addresses), strangers) else {
-                return Check::NotYet(nobody(target.port));
-            };
-            match ask(agent, target) {
-                Ok(answer) => http = Some(answer),
-                Err(why) => return Check::Unwell(why),
+        self.suspects = strangers.iter().map(|socket| socket.inode).collect();
+        found
+    }
+
+    /// From the first time that everything cheap holds: what costs, then everything cheap again for as long as it must hold.
+    fn conclude(&mut self, held: Held) -> Result<Readiness, String> {
+        let checks = Arc::clone(&self.checks);
+        let mut since = held.since;
+        let mut command_seen = None;
+        if let Some(check) = &checks.command {
+            self.command_runs += 1;
+            let name = check.command.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            self.say(format!("`{name}` is still running"));
+            command::run(check, || self.is_over())?;
+            since = self.subject.clock.now();
+            let argv = check.command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            command_seen = Some(CommandSeen { argv, runs: self.command_runs });
+        }
+        let generation = checks.server.as_ref().map(|server| self.generate(server)).transpose()?;
+        if generation.is_some() {
+            since = self.subject.clock.now();
+        }
+        let held = self.last(since)?;
+        let levels = Levels { stable: Some(self.subject.clock.now()), ..self.levels };
+        let listener = held.listener.or_else(|| generation.as_ref().map(|generation| generation.listener.clone()));
+        let Held { logs, http, file, notified, .. } = held;
+        Ok(Readiness { time_ns: since, logs, listener, http, file, notified, command: command_seen, generation, levels })
+    }
+
+    /// Has a prompt completed by the tree's own server.
+    fn generate(&mut self, server: &Server) -> Result<Generation, String> {
+        let checks = Arc::clone(&self.checks);
+        let target = &server.target;
+        let own = checks.own(target.port, &target.addresses, &self.subject, &mut self.memory)?;
+        self.levels.port = self.memory.port_ns;
+        let model = server.model(&self.memory.agent)?;
+        self.levels.models.get_or_insert_with(|| self.subject.clock.now());
+        self.say(server.asking());
+        let completion = server.complete(&self.memory.agent, &model, || self.is_over())?;
+        checks.confirm(target, &own, &self.subject, &mut self.memory)?;
+        self.levels.generation.get_or_insert_with(|| self.subject.clock.now());
+        Ok(Generation { url: completion.url, model, text: completion.text, tokens: completion.tokens, listener: own.holder })
+    }
+
+    /// Makes sure that everything cheap holds now, and goes on doing so; the last look is after the whole span.
+    fn last(&mut self, since: bystander_model::ids::TimeNs) -> Result<Held, String> {
+        let _ = self.notes.send(Note::Held(since));
+        let stable = self.checks.stable;
+        let started = Instant::now();
+        loop {
+            let next = (started.elapsed() + STABLE_PAUSE).min(stable);
+            while started.elapsed() < next {
+                if self.is_over() || !self.subject.is_alive() {
+                    return Err(self.died(started.elapsed()));
+                }
+                thread::park_timeout(SHORT_PAUSE.min(next.saturating_sub(started.elapsed())));
             }
-            listener = listener.or(Some(holder));
-        }
-        Check::Healthy(Health { time_ns: self.clock.now(), listener, http })
-    }
-
-    /// Looks who listens on a port, at these addresses or at any.
-    fn look(&self, port: u16, addresses: &[IpAddr]) -> Look {
-        let all = sockets(port);
-        if all.is_empty() {
-            return Look::NotYet;
-        }
-        let wanted = if addresses.is_empty() { all } else { addresses.iter().flat_map(|&address| candidates(&all, address)).collect() };
-        let (own, foreign) = split_by_tree(&wanted, self.keeper);
-        match (own.first(), foreign.first()) {
-            // At an address to be asked every listener must be ours: the kernel may hand the connection to any of them.
-            (Some(&(socket, pid)), None) => Look::Own(holder(socket, Some(pid))),
-            (Some(&(socket, pid)), Some(_)) if addresses.is_empty() => Look::Own(holder(socket, Some(pid))),
-            (_, Some(&socket)) => Look::Foreign(socket),
-            (None, None) => Look::NotYet,
+            let held = self.look(true);
+            if self.is_over() || !self.subject.is_alive() {
+                return Err(self.died(started.elapsed()));
+            }
+            let after = started.elapsed();
+            match held {
+                Ok(held) if after >= stable => return Ok(held),
+                Ok(_) => {}
+                Err(missing) => {
+                    return Err(format!("every condition held, and {:.2} s later not any more: {}", after.as_secs_f64(), missing.why));
+                }
+            }
         }
     }
 
-    /// Tells whose socket it is, unless a second look finds that it is the tree's after all.
-    fn report(&self, socket: Socket) {
-        let pid = holder_of(socket.inode, procfs::all_pids());
-        if !pid.is_some_and(|pid| procfs::descends_from(pid, self.keeper)) && sockets(socket.port).contains(&socket) {
-            let _ = self.notes.send(Note::Foreign(holder(socket, pid)));
-        }
-    }
-}
-
-fn own(look: Look, strangers: &mut Vec<Socket>) -> Option<Holder> {
-    match look {
-        Look::Own(holder) => Some(holder),
-        Look::Foreign(socket) => {
-            strangers.push(socket);
-            None
-        }
-        Look::NotYet => None,
-    }
-}
-
-/// A client that takes the answer as it comes: no redirects, no proxy, no connection kept.
-fn agent() -> Agent {
-    Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .proxy(None)
-        .max_idle_connections(0)
-        .timeout_connect(Some(CONNECT_LIMIT))
-        .timeout_global(Some(ANSWER_LIMIT))
-        .user_agent("bystander")
-        .build()
-        .into()
-}
-
-fn nobody(port: u16) -> String {
-    format!("no process of the trial listens on port {port}")
-}
-
-/// Asks once; whatever goes wrong only means: not yet, and why.
-fn ask(agent: &Agent, target: &HttpTarget) -> Result<HttpAnswer, String> {
-    let url = &target.url;
-    let answer = agent.get(url).header("Connection", "close").call().map_err(|error| format!("{url} gave no answer ({error})"))?;
-    match answer.status().as_u16() {
-        status @ 200..=399 => Ok(HttpAnswer { url: url.clone(), status }),
-        status => Err(format!("{url} answered {status}")),
+    fn died(&self, after: Duration) -> String {
+        format!("every condition held, and {:.2} s later the program was dead", after.as_secs_f64())
     }
 }

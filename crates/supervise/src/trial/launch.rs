@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -15,15 +16,17 @@ use super::note::Note;
 use super::pump::{Flags, Pump};
 use super::samples::Samples;
 use super::streams::{InheritingSpec, Streams};
-use super::{Conditions, Trial};
+use super::conditions::Conditions;
+use super::Trial;
 use crate::cancel::Canceller;
 use crate::clock::Clock;
 use crate::command::{Command, KeeperProgram, MARKER};
 use crate::namespace::{Namespace, NamespaceError};
 use crate::output::{OutputError, OutputPaths};
 use crate::protocol::{Bytes, Mounts, Order, Start};
+use crate::ready::checks::{Checks, Subject};
 use crate::ready::watch::Watch;
-use crate::ready::{ReadySpec, ReadySpecError};
+use crate::ready::{ReadySpec, ReadySpecError, notify};
 use crate::resolve::{ResolveError, resolve};
 use crate::tree::ProcessInfo;
 
@@ -117,11 +120,16 @@ impl Trial {
     }
 
     fn launch(what: What, streams: impl FnOnce() -> Result<Streams, OutputError>) -> Result<Self, StartError> {
-        let What { command, keeper: program, ready, canceller, namespace } = what;
+        let What { mut command, keeper: program, ready, canceller, namespace } = what;
         let cwd = directory(&command.cwd)?;
         let path = command.env.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let file = resolve(command.argv.first().map_or(OsStr::new(""), OsString::as_os_str), path, &cwd)?;
-        let targets = ready.targets()?;
+        let wants_ready = !ready.is_empty();
+        let (checks, socket) = Checks::prepare(ready, &cwd)?;
+        if let Some(socket) = &socket {
+            command.env.insert(notify::VARIABLE.into(), socket.name.clone().into());
+            command.remove_on_exit.extend(socket.path.clone());
+        }
         let Streams { stdin, stdout, stderr, captures, readers } = streams()?;
 
         let failed = |source: io::Error| StartError::Keeper { exe: program.exe.clone(), source };
@@ -140,10 +148,15 @@ impl Trial {
             Err(NotStarted::Keeper(source)) => return Err(failed(source)),
         };
 
-        let wants_health = !targets.is_empty();
-        if wants_health {
-            let (flags, notes) = (Arc::clone(&flags), sender.clone());
-            let watch = Watch { targets, keeper: keeper.id(), flags, notes, clock };
+        let subject = Subject { keeper: keeper.id(), pid: started.pid, start_time: started.start_time, clock };
+        let checks = Arc::new(checks);
+        if let Some((socket, word)) = socket.zip(checks.word().cloned()) {
+            let flags = Arc::clone(&flags);
+            let listen = move || notify::listen(&socket, &word, subject.keeper, clock, || flags.over.load(Ordering::SeqCst));
+            threads.push(spawn_thread("notify", listen).map_err(failed)?);
+        }
+        if wants_ready {
+            let watch = Watch::new(Arc::clone(&checks), subject, Arc::clone(&flags), sender.clone());
             threads.push(spawn_thread("ready", move || watch.run()).map_err(failed)?);
         }
         canceller.enlist(&sender);
@@ -165,9 +178,10 @@ impl Trial {
             early,
             due: VecDeque::new(),
             held: None,
-            conditions: Conditions { log: ready.log, wants_health, ..Conditions::default() },
+            conditions: wants_ready.then(|| Conditions::new(checks, subject)),
             last_lines: [None, None],
             samples: Samples::start(),
+            gpus: None,
             exit: None,
             tree_end: None,
             lost: None,

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use bystander_model::evidence::Stream;
+use bystander_model::ids::TimeNs;
 
 use crate::exit::{Exit, TreeEnd};
 use crate::listener::Holder;
 use crate::namespace::Step;
 use crate::output::OutputError;
-use crate::ready::Health;
+use crate::ready::Readiness;
 
 /// One message to the owner of a trial.
 #[derive(Debug)]
@@ -27,9 +28,11 @@ pub(crate) enum Note {
     StreamEnded(Stream),
     /// Output could not be kept.
     OutputFailed(OutputError),
-    /// The port and the HTTP address answer as they should.
-    Healthy(Health),
-    /// Why they do not yet, told when that changes.
+    /// Every condition has held for as long as it must.
+    Ready(Box<Readiness>),
+    /// Every condition holds, since this instant; whether it lasts is not known yet.
+    Held(TimeNs),
+    /// Why they do not, told when that changes.
     Unready(String),
     /// Somebody else holds the port.
     Foreign(Holder),

@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bystander_supervise::{
-    Canceller, Command, ExitStatus, Finished, KeeperProgram, Line, OutputPaths, ReadySpec, StartError, Trial, TrialEvent, TrialSpec,
+    Canceller, Command, ExitStatus, Finished, KeeperProgram, Line, OutputPaths, Readiness, ReadySpec, StartError, Trial, TrialEvent,
+    TrialSpec,
 };
+use regex::bytes::Regex;
 
 /// Longer than anything here takes; reached only when something is broken.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
@@ -159,6 +161,31 @@ impl Told {
     pub(crate) fn position(&self, wanted: impl Fn(&TrialEvent) -> bool) -> Option<usize> {
         self.events.iter().position(wanted)
     }
+}
+
+/// Waits until a trial says why it is not ready with these words; it must not become ready meanwhile.
+pub(crate) fn wait_unready(trial: &mut Trial, events: &mut Vec<TrialEvent>, words: &str) {
+    let started = Instant::now();
+    while !trial.unready().is_some_and(|why| why.contains(words)) {
+        assert!(started.elapsed() < LIMIT, "never said `{words}`, but {:?}; events: {events:?}", trial.unready());
+        if let Some(event) = trial.next(Duration::from_millis(5)) {
+            assert!(!is_ready(&event), "ready before it said `{words}`: {event:?}");
+            events.push(event);
+        }
+    }
+}
+
+pub(crate) fn is_ready(event: &TrialEvent) -> bool {
+    matches!(event, TrialEvent::Ready(_))
+}
+
+pub(crate) fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern")
+}
+
+/// The proof among the events.
+pub(crate) fn proof(events: &[TrialEvent]) -> &Readiness {
+    events.iter().find_map(|event| if let TrialEvent::Ready(ready) = event { Some(ready.as_ref()) } else { None }).expect("is ready")
 }
 
 /// Waits for an event and returns it; what came before goes to `events`.

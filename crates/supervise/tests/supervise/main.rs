@@ -7,4 +7,7 @@ mod leaks;
 mod namespace;
 mod output;
 mod readiness;
+mod ready_lasting;
+mod ready_server;
+mod ready_word;
 mod tree;

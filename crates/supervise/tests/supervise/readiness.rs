@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bystander_supervise::{Canceller, Readiness, ReadySpec, Trial, TrialEvent, pick_free_port};
-use regex::bytes::Regex;
+use bystander_model::evidence::Stream;
+use bystander_supervise::{Canceller, HttpCheck, ReadySpec, Trial, TrialEvent, pick_free_port};
 
-use crate::bench::{Told, World, wait_for};
+use crate::bench::{Told, World, is_ready, pattern, proof, wait_for};
 
 /// A server whose child answers; the parent closes its copy of the socket.
 const FORKED: &str = r#"
@@ -30,19 +30,16 @@ print('parent', flush=True)
 time.sleep(600)
 "#;
 
-fn ready(events: &[TrialEvent]) -> &Readiness {
-    events.iter().find_map(|event| if let TrialEvent::Ready(ready) = event { Some(ready.as_ref()) } else { None }).expect("is ready")
-}
-
-fn is_ready(event: &TrialEvent) -> bool {
-    matches!(event, TrialEvent::Ready(_))
-}
-
 #[test]
 fn all_conditions_must_hold_and_the_proof_names_them() {
     let world = World::new();
     let port = pick_free_port().expect("a port");
-    let spec = ReadySpec { log: Regex::new("^par").ok(), http: Some(format!("http://127.0.0.1:{port}/health")), port: Some(port) };
+    let spec = ReadySpec {
+        logs: vec![pattern("^par"), pattern("ent$")],
+        http: vec![HttpCheck::any(format!("http://127.0.0.1:{port}/health"))],
+        port: Some(port),
+        ..ReadySpec::default()
+    };
     let mut trial = Trial::start(World::ready(world.spec(&["python3", "-c", FORKED, &port.to_string()]), spec)).expect("starts");
     let mut events = Vec::new();
     // It answers 503 first, and must have been asked more than once before it may answer well.
@@ -54,13 +51,15 @@ fn all_conditions_must_hold_and_the_proof_names_them() {
     }
     world.write("warm", "");
     wait_for(&mut trial, &mut events, is_ready);
-    let proof = ready(&events);
-    assert_eq!(proof.log.as_ref().map(|line| line.text().into_owned()), Some("parent".to_owned()));
-    assert_eq!(proof.http.as_ref().map(|answer| answer.status), Some(204));
-    let listener = proof.listener.as_ref().expect("is named");
+    let found = proof(&events);
+    assert_eq!(found.logs.iter().map(|line| line.text().into_owned()).collect::<Vec<_>>(), ["parent", "parent"]);
+    assert_eq!(found.http.iter().map(|answer| answer.status).collect::<Vec<_>>(), [204]);
+    let levels = found.levels;
+    assert!(levels.port.is_some() && levels.port <= levels.health && levels.health < levels.stable, "{levels:?}");
+    let listener = found.listener.as_ref().expect("is named");
     assert!(listener.pid.is_some_and(|pid| pid != trial.pid() && trial.contains(pid)), "the forked child listens: {listener:?}");
     assert!(listener.command.as_ref().is_some_and(|command| command.contains("python3")), "{listener:?}");
-    assert!(proof.time_ns > trial.started_ns());
+    assert!(found.time_ns > trial.started_ns() && Some(found.time_ns) < levels.stable);
     let told = Told::finish(&mut trial, Duration::ZERO, events);
     assert_eq!(told.events.iter().filter(|event| is_ready(event)).count(), 1);
 }
@@ -82,7 +81,7 @@ fn a_server_of_somebody_else_never_reads_as_ready_and_is_named() {
             }
         }
     });
-    let spec = ReadySpec { log: None, http: Some(format!("http://127.0.0.1:{port}/")), port: None };
+    let spec = ReadySpec { http: vec![HttpCheck::any(format!("http://127.0.0.1:{port}/"))], ..ReadySpec::default() };
     let mut trial = Trial::start(World::ready(world.spec(&["sh", "-c", "sleep 0.3; exit 1"]), spec)).expect("starts");
     let told = Told::of(&mut trial);
     assert!(!told.events.iter().any(is_ready));
@@ -105,27 +104,29 @@ fn a_port_that_a_child_listens_on_is_enough_where_only_a_port_is_named() {
     let mut trial = Trial::start(World::ready(world.spec(&argv), spec)).expect("starts");
     let mut events = Vec::new();
     wait_for(&mut trial, &mut events, is_ready);
-    assert!(ready(&events).http.is_none() && ready(&events).listener.is_some());
+    assert!(proof(&events).http.is_empty() && proof(&events).listener.is_some());
 }
 
 #[test]
-fn a_log_line_on_either_stream_makes_ready_before_the_end_that_follows_it() {
+fn a_log_line_on_either_stream_makes_ready() {
     let world = World::new();
-    let spec = ReadySpec { log: Regex::new(r"ready to (\w+)").ok(), ..ReadySpec::default() };
-    let mut trial =
-        Trial::start(World::ready(world.spec(&["sh", "-c", "echo 'not ready'; echo 'ready to roll' >&2; exit 3"]), spec)).expect("starts");
-    let told = Told::of(&mut trial);
-    let at = told.position(is_ready).expect("is ready");
-    let exited = told.position(|event| matches!(event, TrialEvent::Exited(_))).expect("ends");
-    assert!(at < exited, "{:?}", told.events);
-    assert_eq!(ready(&told.events).log.as_ref().map(|line| line.number), Some(1));
+    let spec = ReadySpec { logs: vec![pattern(r"ready to (\w+)")], ..ReadySpec::default() };
+    let argv = ["sh", "-c", "echo 'not ready'; echo 'ready to roll' >&2; exec sleep 600"];
+    let mut trial = Trial::start(World::ready(world.spec(&argv), spec)).expect("starts");
+    let mut events = Vec::new();
+    wait_for(&mut trial, &mut events, is_ready);
+    let found = proof(&events);
+    assert_eq!(found.logs.iter().map(|line| (line.stream, line.number)).collect::<Vec<_>>(), [(Stream::Stderr, 1)]);
+    assert_eq!(found.time_ns, found.logs[0].time_ns, "it was ready when it said so, and not when that had lasted");
+    assert_eq!(trial.unready(), None);
 }
 
 #[test]
 fn a_program_that_ends_first_is_never_ready() {
     let world = World::new();
     let port = pick_free_port().expect("a port");
-    let spec = ReadySpec { log: Regex::new("up").ok(), http: Some(format!("http://127.0.0.1:{port}/")), port: None };
+    let spec =
+        ReadySpec { logs: vec![pattern("up")], http: vec![HttpCheck::any(format!("http://127.0.0.1:{port}/"))], ..ReadySpec::default() };
     let told = Told::of(&mut Trial::start(World::ready(world.spec(&["sh", "-c", "echo up; exit 1"]), spec)).expect("starts"));
     assert!(!told.events.iter().any(is_ready));
 }
