@@ -1,5 +1,7 @@
 //! Trials on this machine: the parts put together for the lab.
 
+mod after;
+mod before;
 mod check;
 pub mod deliver;
 mod instruments;
@@ -46,6 +48,7 @@ pub(crate) use instruments::Probes;
 
 /// Makes the readers of one trial's output: those who know an engine.
 pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>>>;
+pub(crate) use before::{gpus, words};
 
 /// Where rings lie: in shared memory, so that a hit is a store and not a write to a disk.
 const RINGS: &str = "/dev/shm";
@@ -78,6 +81,8 @@ pub struct LocalPlace {
 impl std::fmt::Debug for LocalPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LocalPlace").field("state", &self.state.path()).finish_non_exhaustive()
+    /// What is known of this place's own trials.
+    grounds: before::grounds::Grounds,
     }
 }
 
@@ -108,6 +113,7 @@ impl LocalPlace {
 
     /// Tells the screen what goes on while it goes on.
     #[must_use]
+            grounds: before::grounds::Grounds::default(),
     pub fn told_to(self, live: &Live) -> Self {
         Self { live: live.clone(), ..self }
     }
@@ -228,6 +234,7 @@ impl Place for LocalPlace {
         findings.checkup
     }
 
+        findings.checkup.problems.extend(before::gpus::check(plan));
     fn sweep(&mut self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
         let swept = sweep::sweep(|marker| marker.split('/').next().is_some_and(owner_is_gone));
         if let Some(process) = swept.left.first() {

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bystander_model::provenance::{Git, PythonInfo};
+use bystander_supervise::gpu;
+
+use crate::local::{gpus, words};
 
 /// The kernel's release, as `uname -r` prints it.
 #[must_use]
@@ -29,6 +32,30 @@ pub fn gpus() -> Vec<String> {
         .collect();
     found.sort();
     found
+}
+
+/// The GPUs with what is held on each and by whom, the driver's version with the first; GPUs that do not answer with why.
+///
+/// # Errors
+/// Why nothing can be told of GPUs, in a sentence.
+pub fn gpu_findings() -> Result<Vec<String>, String> {
+    let driver = gpu::driver().map_err(|error| {
+        let why = std::error::Error::source(error).map_or_else(String::new, |why| format!(" ({why})"));
+        format!("no NVIDIA driver: runs are recorded without GPUs{why}")
+    })?;
+    let look = driver.look();
+    let version = driver.version().map_or_else(String::new, |version| format!(", driver {version}"));
+    let mut found: Vec<String> = look
+        .gpus
+        .iter()
+        .map(|gpu| {
+            let held = if gpu.held_bytes == 0 { "nothing".to_owned() } else { words::size(gpu.held_bytes) };
+            let by = if gpu.held_bytes == 0 { String::new() } else { format!(": {}", gpus::holders(gpu)) };
+            format!("GPU {} ({}{version}): {held} of {} held{by}", gpu.index, gpu.name, words::size(gpu.total_bytes))
+        })
+        .collect();
+    found.extend(look.silent.iter().map(|(index, why)| format!("GPU {index} does not answer: {why}")));
+    if found.is_empty() { Err(format!("the NVIDIA driver shows no GPU{version}")) } else { Ok(found) }
 }
 
 /// The state of the git work tree that holds a folder; `None` outside one or without git.

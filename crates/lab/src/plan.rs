@@ -1,7 +1,10 @@
 //! The checked plan: what an experiment file decides once nothing in it is open any more.
 //!
-//! It is serialised into the first event of a run, so that a report needs the record alone. Texts may hold `{port}`, `{trial}` (a private
-//! directory of the trial) and `{python}`; they are filled for each trial by [`Template::fill`].
+//! It is serialised into the first event of a run, so that a report needs the record alone. Texts may hold placeholders such as `{port}` or `{trial}`
+//! (see `spec::placeholder`); they are filled for each trial by [`Template::fill`].
+
+mod conditions;
+mod ready;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -12,6 +15,9 @@ use bystander_model::outcome::Outcome;
 use bystander_model::probe::{Delivery, ProbeSpec, Spans};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+
+pub use conditions::Conditions;
+pub use ready::{CommandReady, GeneratesReady, HttpReady, Ready, Treatment};
 
 mod metric;
 
@@ -28,6 +34,9 @@ pub struct Plan {
     pub program: Program,
     /// What is done to the program once it is ready.
     pub workload: Option<Workload>,
+    /// What must hold on the machine for a launch to be a data point.
+    #[serde(default)]
+    pub conditions: Conditions,
     /// Factors with their levels, in the order of the file.
     pub factors: IndexMap<String, IndexMap<String, Level>>,
     /// Probes that the plan uses.
@@ -300,6 +309,61 @@ pub struct Hypothesis {
     /// The claim.
     pub claim: String,
     /// What must be seen if it is true.
+/// How launches are ordered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Randomised complete blocks.
+    #[default]
+    Blocks,
+    /// Rows of a Williams design.
+    Williams,
+    /// Randomised blocks of one cell under two labels.
+    Aa,
+}
+
+/// What runs one trial at a time, beside others of its kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    /// The GPUs that its programs see, by their numbers; none hides all.
+    pub gpus: Vec<u32>,
+}
+
+/// Commands around the run and around every trial; none where the file declares none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hooks {
+    /// Before the first launch, whenever the run begins or is taken up.
+    pub setup: Vec<HookCommand>,
+    /// Before every trial.
+    pub prepare: Vec<HookCommand>,
+    /// After every trial.
+    pub conclude: Vec<HookCommand>,
+    /// After the last launch, whenever the run ends or is stopped.
+    pub cleanup: Vec<HookCommand>,
+    /// How long one command may take.
+    pub timeout: Duration,
+    /// Whether a trial is no data point where what comes after it fails.
+    pub strict: bool,
+}
+
+impl Hooks {
+    /// Every hook that has commands, by its name.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &[HookCommand])> {
+        let named = [("setup", &self.setup), ("prepare", &self.prepare), ("conclude", &self.conclude), ("cleanup", &self.cleanup)];
+        named.into_iter().map(|(name, commands)| (name, commands.as_slice())).filter(|(_, commands)| !commands.is_empty())
+    }
+}
+
+/// One command of a hook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HookCommand {
+    /// Command and arguments.
+    pub argv: Vec<Template>,
+    /// Where it stands in the experiment file, for diagnostics.
+    #[serde(default)]
+    pub span: Option<Range<usize>>,
+}
+
     pub predicts: Vec<Prediction>,
 }
 

@@ -14,6 +14,7 @@ mod cells;
 mod command;
 mod cross;
 mod disk;
+mod conditions;
 pub mod duration;
 mod edits;
 mod factors;
@@ -38,6 +39,7 @@ mod table;
 
 use std::ops::Range;
 use std::path::Path;
+mod size;
 
 use bystander_model::diagnostic::Diagnostic;
 use indexmap::IndexMap;
@@ -112,6 +114,8 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     let section = root.get("plan").and_then(|item| item.table(schema::PLAN, problems));
     let choices = layout::choices(section.as_ref(), &metrics, problems);
     let instruments = layout::instruments(section.as_ref(), &declared, problems);
+    let conditions = conditions::read(root, problems);
+    let hooks = hooks::read(root, problems);
     let levels = Levels { factors: &factors, instruments: &instruments, declared: &declared };
     let baseline = layout::baseline(section.as_ref(), levels, problems);
     let hypotheses = hypotheses::read(root, levels, &baseline, problems);
@@ -137,6 +141,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
         margin: choices.margin,
         describe: choices.describe,
         stop: choices.stop,
+        conditions,
         refused: choices.refused,
         hypotheses,
         instruments,

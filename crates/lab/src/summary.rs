@@ -2,6 +2,7 @@
 
 mod budgets;
 pub(crate) mod captures;
+mod exclusions;
 mod next;
 mod plan;
 
@@ -9,6 +10,7 @@ use bystander_model::FORMAT;
 use bystander_model::event::{Purpose, RunEnd};
 use bystander_model::outcome::Outcome;
 use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report, Restored, RestoredFile, TrialReport};
+use bystander_model::samples::Samples;
 use indexmap::IndexMap;
 
 use crate::carry::Baselines;
@@ -38,7 +40,8 @@ pub fn report(ledger: &Ledger) -> Report {
         trials: ledger.trials.values().map(trial_report).collect(),
         restored: restored(ledger),
         differences: provenance::unplanned_differences(ledger),
-        notes: [unsafe_probes(ledger), captures::switching(ledger), ledger.notes.clone(), captures::silent(ledger), carried(ledger)]
+        aa: aa::judge(ledger, &answers),
+        notes: [unsafe_probes(ledger), captures::switching(ledger), ledger.notes.clone(), captures::silent(ledger), carried(ledger), exclusions::finding(ledger).into_iter().collect()]
             .concat(),
         next: next::steps(ledger, &answers),
         answers,
@@ -81,6 +84,7 @@ fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> 
     let mut counts: IndexMap<&str, CauseCount> = IndexMap::new();
     for cause in trials.filter_map(|trial| trial.end.as_ref()?.cause.as_ref()) {
         let first = || CauseCount { class: cause.class.clone(), signature: cause.signature.clone(), text: cause.text.clone(), count: 0 };
+        void_causes: exclusions::reasons(all.iter().copied()),
         counts.entry(&cause.signature).or_insert_with(first).count += 1;
     }
     counts.into_values().collect()
@@ -142,6 +146,7 @@ fn unsafe_probes(ledger: &Ledger) -> Vec<String> {
 
 /// Says where an edit left something behind that its undo cannot undo.
 fn carried(ledger: &Ledger) -> Vec<String> {
+        samples: end.and_then(|end| end.samples.as_ref()).map(Samples::without_series),
     let carried = Baselines::of(ledger).carried_over();
     let said = carried.map(|(before, after)| {
         let exact = ledger.restored.as_ref().is_some_and(|proofs| proofs.iter().all(place::is_exact));

@@ -65,6 +65,8 @@ pub enum Stream {
     Workload,
     /// The workload's standard error.
     WorkloadStderr,
+    /// The stacks of the program's processes, taken while they stood still: not what it wrote, and kept beside it.
+    Stacks,
 }
 
 impl Stream {
@@ -76,6 +78,7 @@ impl Stream {
             Stream::Stderr => "stderr",
             Stream::Workload => "workload",
             Stream::WorkloadStderr => "workload_stderr",
+            Stream::Stacks => "stacks",
         }
     }
 
@@ -91,6 +94,7 @@ impl Stream {
         match self {
             Stream::Stdout | Stream::Workload => Stream::Workload,
             Stream::Stderr | Stream::WorkloadStderr => Stream::WorkloadStderr,
+            Stream::Stacks => Stream::Stacks,
         }
     }
 }

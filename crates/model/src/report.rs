@@ -13,6 +13,7 @@ use crate::ids::TrialId;
 use crate::outcome::{Cause, Outcome};
 use crate::provenance::Provenance;
 
+use crate::samples::Samples;
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
@@ -100,6 +101,9 @@ pub struct CauseCount {
     /// The signature.
     pub signature: String,
     /// One line for people.
+    /// Why they were, by class.
+    #[serde(default)]
+    pub void_causes: Vec<CauseCount>,
     pub text: String,
     /// How many trials.
     pub count: u32,
@@ -358,3 +362,6 @@ pub struct RestoredFile {
     /// How often it was edited and restored.
     pub edits: u32,
 }
+    /// What samples have seen of memory; the series are left out, which the record keeps.
+    #[serde(default)]
+    pub samples: Option<Samples>,

@@ -32,6 +32,18 @@ impl Samples {
     pub fn peak_gpu_bytes(&self) -> Option<u64> {
         self.gpus.iter().filter_map(GpuSamples::own_peak_bytes).max()
     }
+
+    /// The same without the course of things: what a report shows.
+    #[must_use]
+    pub fn without_series(&self) -> Self {
+        let mut samples = self.clone();
+        samples.rss = Series::default();
+        for gpu in &mut samples.gpus {
+            gpu.series = Series::default();
+            gpu.processes.iter_mut().for_each(|process| process.series = Series::default());
+        }
+        samples
+    }
 }
 
 /// The largest memory of one process.

@@ -91,6 +91,8 @@ pub struct Totals {
 pub(crate) struct Seen {
     /// By pid and start: a process has the latest of its titles.
     processes: BTreeMap<(u32, u64), ProcessInfo>,
+    /// The largest resident memory of each.
+    peaks: BTreeMap<(u32, u64), u64>,
     peak_rss_bytes: u64,
 }
 
@@ -115,6 +117,8 @@ impl Seen {
     /// Keeps the latest of a process; one that is about to end has already lost its title and its executable.
     fn remember(&mut self, process: ProcessInfo) {
         let identity = (process.pid, process.start_time);
+        let peak = self.peaks.entry(identity).or_default();
+        *peak = (*peak).max(process.rss_bytes);
         if !process.cmdline.is_empty() || !self.processes.contains_key(&identity) {
             self.processes.insert(identity, process);
         }
@@ -123,6 +127,11 @@ impl Seen {
     /// The processes seen, by pid.
     pub(crate) fn processes(&self) -> impl Iterator<Item = &ProcessInfo> {
         self.processes.values()
+    }
+
+    /// The processes seen with the largest resident memory of each, by pid.
+    pub(crate) fn peaks(&self) -> impl Iterator<Item = (&ProcessInfo, u64)> {
+        self.processes.iter().map(|(identity, process)| (process, self.peaks.get(identity).copied().unwrap_or(0)))
     }
 
     /// The largest sum of resident memory in any sample.

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod dice;
+pub mod endpoint;
+mod nvml;
 mod process;
 mod python;
 mod run;
@@ -14,6 +16,7 @@ mod wait;
 mod world;
 
 pub use dice::Dice;
+pub use nvml::{Nvml, StubGpu};
 pub use process::{Process, is_alive, kill};
 pub use python::{Python, old_python, python, pythons};
 pub use run::{Ran, Run, Running};

@@ -1,5 +1,6 @@
 //! `bystander doctor`: what works on this machine, and how to mend what does not.
 
+mod gpus;
 mod packs;
 
 use std::ffi::OsStr;
@@ -30,8 +31,8 @@ pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) 
         git(),
         memory_counters(),
         private_mounts(),
-        gpu(),
     ];
+    findings.extend(gpus::findings());
     findings.extend(packs::findings(args.python.as_deref()));
     output.findings(&findings);
     let works = findings.iter().all(|finding| finding.works || finding.optional);
@@ -138,10 +139,4 @@ fn private_mounts() -> Finding {
         Some(refusal) => Err(format!("{}; {}", available.describe(), refusal.mend)),
     };
     optional(finding("private mounts", found, "the deliveries `overlay` and `patch` work without them"))
-}
-
-fn gpu() -> Finding {
-    let cards = bystander_host::machine::gpus();
-    let found = if cards.is_empty() { Err("no NVIDIA driver: runs are recorded without GPUs".to_owned()) } else { Ok(cards.join(", ")) };
-    optional(finding("GPUs", found, "install the NVIDIA driver, where there is a GPU"))
 }

@@ -7,6 +7,7 @@ use bystander_lab::place::TrialOrder;
 use bystander_lab::plan::Plan;
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
+use bystander_model::samples::Samples;
 use bystander_supervise::output::{OutputPaths, StreamSummary};
 
 use crate::metrics;
@@ -18,6 +19,8 @@ pub(super) struct Seen {
     pub(super) metrics: metrics::Reader,
     pub(super) wall_s: f64,
     pub(super) peak_rss_bytes: Option<u64>,
+    /// What samples have seen; `None` where nothing was launched.
+    pub(super) samples: Option<Samples>,
     pub(super) started: Option<TimeNs>,
     pub(super) streams: Option<[StreamSummary; 2]>,
     pub(super) workload: Option<[(Stream, PathBuf, StreamSummary); 2]>,
@@ -42,6 +45,13 @@ impl Seen {
 
     /// A trial that was never launched: the user did not want to wait for its turn.
     pub(super) fn of_interrupted(plan: &Plan, order: &TrialOrder) -> Self {
+    /// A trial that was never launched: what was found on the machine makes it no data point.
+    pub(super) fn of_contaminated(plan: &Plan, order: &TrialOrder, found: Vec<cause::Contamination>) -> Self {
+        let mut seen = Self::empty(plan, order, Vec::new());
+        seen.facts.contamination = found;
+        seen
+    }
+
         let mut seen = Self::empty(plan, order, Vec::new());
         seen.facts.stopped = Some(cause::Stopped { at: TimeNs(0), why: cause::StopWhy::Interrupted });
         seen
@@ -57,6 +67,7 @@ impl Seen {
             peak_rss_bytes: None,
             started: None,
             streams: None,
+            samples: None,
             workload: None,
         }
     }

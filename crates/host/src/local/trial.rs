@@ -14,7 +14,8 @@ use bystander_model::event::{EventBody, TrialEnd};
 use bystander_model::evidence::Stream;
 use bystander_model::probe::Delivery;
 use bystander_supervise::Availability;
-use bystander_supervise::command::KeeperProgram;
+use bystander_supervise::command::{Command, KeeperProgram};
+use bystander_supervise::gpu::Gpu;
 use bystander_supervise::memory_limit::MemoryCounters;
 use bystander_supervise::output::OutputPaths;
 use bystander_supervise::ready::ReadySpec;
@@ -36,18 +37,27 @@ type Failed = Box<dyn Error + Send + Sync>;
 
 /// Runs one trial.
 pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Failed> {
-    let wanted = Wanted::of_cell(plan, &order.slot.cell, &place.probes, &loaded_folders(place, plan, order));
+    let entered = place.grounds.enter(order.trial);
+    let gpus = gpus(place, plan, order);
+    let wanted = Wanted::of_cell(plan, &order.slot.cell, &place.probes, &loaded_folders(place, plan, order)).with_gpus(&gpus);
     let mut refused = None;
     let turn = wanted.take(&place.turns, None, &place.canceller, |path| {
-        let text = format!("waiting: a trial of another run uses or edits {}", path.display());
-        place.live.waits(order.trial, &format!("a trial of another run uses or edits {}", path.display()));
-        refused = emit(EventBody::Note { text }).err();
+        let what = turns::taken(path);
+        place.live.waits(order.trial, &what);
+        refused = emit(EventBody::Note { text: format!("waiting: {what}") }).err();
     })?;
     if let Some(refused) = refused {
         return Err(refused.into());
     }
     if let Turn::Waited(_) = turn {
         return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default()));
+    }
+    let before = before::look(place, plan, order, &entered, &gpus, emit)?;
+    if place.canceller.is_cancelled() {
+        return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default()));
+    }
+    if !before.found.is_empty() {
+        return Ok(conclude(plan, Seen::of_contaminated(plan, order, before.found), &Edits::default()));
     }
     place.live.phase(order.trial, Phase::Preparing);
     // A run that was killed in its turn may have left an edit on a file that this one loads.
@@ -59,9 +69,23 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     };
     for text in &cast.notes {
         emit(EventBody::Note { text: text.clone() })?;
+    place.state.create_trial_dir(&order.run, order.trial)?;
+    let port = if uses_port(plan) { Some(port::pick_free_port()?) } else { None };
+    let fill = Fill::new(place, plan, order, port);
+    fill.make(plan)?;
+    match hooks::prepare(place, plan, order, &fill, emit)? {
+        hooks::Ran::Through => {}
+        hooks::Ran::Interrupted => return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default())),
+        hooks::Ran::Failed(hook) => {
+            let found = vec![hooks::contamination(order.trial, &hook)];
+            return Ok(conclude(plan, Seen::of_contaminated(plan, order, found), &Edits::default()));
+        }
+    }
     }
     let mut edits = Edits::apply(&place.journal, &cast.on_disk, &cell.instrument, &place.marker(order), emit)?;
-    let watched = if edits.refusals.is_empty() { launch(place, plan, order, &cast, &edits, emit).map(Some) } else { Ok(None) };
+    let given = Start { fill: &fill, port, gpus: &before.gpus };
+    let watched = if edits.refusals.is_empty() { launch(place, plan, order, &cast, &edits, &given, emit).map(Some) } else { Ok(None) };
+    let concluded = hooks::conclude(place, plan, order, &fill, emit);
     let changed = edits.changed_meanwhile();
     // Undone before anything else is looked at: also when the trial or the record failed.
     let undone = edits.undo(&place.journal, emit);
@@ -87,9 +111,22 @@ fn cast(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Result<Cast, cau
 fn loaded_folders(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<PathBuf> {
     let fill = Fill::new(plan, None, &place.state.trial_dir(&order.run, order.trial));
     let command = command(place, plan, order, &fill.pairs(), None, None);
+/// The GPUs of a trial, by UUID.
+fn gpus(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<String> {
+    let fill = Fill::new(place, plan, order, None);
+    before::gpus::of_trial(plan, order, &command(place, plan, order, &fill, None, None).env)
+}
+
     let program = program(&command);
     let python = program.as_ref().and_then(|program| place.python_of(program, &command)).map(|python| python.executable);
-    folders_of(&command.cwd, program.iter().chain(&python).map(PathBuf::as_path))
+    folders_of(&plan.program.cwd, program.iter().chain(&python).map(PathBuf::as_path))
+}
+
+/// What a launch is given beside its instruments.
+struct Start<'a> {
+    fill: &'a Fill,
+    port: Option<u16>,
+    gpus: &'a [Gpu],
 }
 
 /// Everything between the edits and their undo.
@@ -101,9 +138,8 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edit
         Ok(private) => private,
         Err(refusal) => return Ok(Seen::of_refused(plan, order, vec![refusal])),
     };
-    let port = if uses_port(plan) { Some(port::pick_free_port()?) } else { None };
-    let fill = Fill::new(plan, port, &folder);
-    let command = command(place, plan, order, &fill.pairs(), probes.as_ref(), private.as_ref());
+    let Start { fill, port, gpus } = *given;
+    let command = command(place, plan, order, fill, probes.as_ref(), private.as_ref());
     let hidden = hidden(plan, &command, &fill.pairs());
     let provenance = provenance(place, plan, &command, edits, &fill);
     let memory = MemoryCounters::now();
@@ -119,7 +155,8 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edit
     };
     let readers = (place.readers)();
     let mut seen = match Trial::start(spec) {
-        Ok(trial) => {
+        Ok(mut trial) => {
+            trial.watch_gpus(gpus);
             emit(EventBody::Launched { provenance: Box::new(provenance), pid: trial.pid() })?;
             let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, private.as_ref(), hidden);
             watch.told_to(&place.live).follow(trial, &fill.pairs(), emit)?
@@ -139,6 +176,8 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edit
         source: kill.file.display().to_string(),
     });
     if let Some(number) = port.filter(|_| seen.facts.ready.is_none()) {
+    let owed = after::settle(place, plan, order, gpus, seen.samples.as_mut(), emit)?;
+    seen.facts.owed.extend(owed);
         seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
     }
     Ok(seen)
@@ -207,7 +246,7 @@ fn ready(plan: &Plan, fill: &[(&str, &str)]) -> Option<ReadySpec> {
 
 /// From what was seen to the end of the trial.
 fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
-    let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, started, .. } = seen;
+    let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, samples, started, .. } = seen;
     facts.edits.extend_from_slice(&edits.applied);
     let ready_s = facts.ready.as_ref().zip(started).map(|(ready, started)| ready.at.seconds_since(started));
     let readers: Vec<&dyn CauseReader> = readers.iter().map(|reader| &**reader).collect();
@@ -229,3 +268,4 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         ..TrialEnd::new(verdict.outcome)
     }
 }
+        samples,

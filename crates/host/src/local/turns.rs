@@ -3,8 +3,8 @@
 //!
 //! A program may load what its plan instruments, what lies in its working directory, and what lies where it and its interpreter are installed. So
 //! whoever *uses* a path keeps others from *editing* it or anything in it, and the other way round; two may use it, and two may edit
-//! different files in it. A turn is a set of locks that the kernel ends with its process. That another program on the machine loads an edited
-//! file is not told.
+//! different files in it. A GPU is had by one trial alone. A turn is a set of locks that the kernel ends with its process. That another program on the
+//! machine loads an edited file is not told, and neither is that another user's run has a GPU: its memory is seen before the launch all the same.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use bystander_lab::plan::Plan;
 use bystander_model::cell::Cell;
+use bystander_model::probe::Delivery;
 use bystander_probe::CheckedProbe;
 use bystander_supervise::Canceller;
 use rustix::fs::{FlockOperation, flock};
@@ -25,6 +26,17 @@ use crate::proof::hex;
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// The folder that GPUs are said to lie in: they have turns like files.
+const GPUS: &str = "/gpu";
+
+/// What somebody else is doing with a path that has to be waited for.
+pub(super) fn taken(path: &Path) -> String {
+    match path.strip_prefix(GPUS) {
+        Ok(uuid) => format!("a trial of another run uses {}", uuid.display()),
+        Err(_file) => format!("a trial of another run uses or edits {}", path.display()),
+    }
+}
 
 /// What came of the wait for turns.
 pub(super) enum Turn {
@@ -64,8 +76,15 @@ impl Wanted {
         let mut wanted = Self::of_plan(plan);
         probes.iter().for_each(|probe| wanted.uses(&probe.path));
         folders.iter().for_each(|folder| wanted.uses(folder));
-        plan.edits_of(cell).for_each(|edit| wanted.edits(&edit.file));
+        // What goes in by a mount of the program's own changes nothing for others.
+        plan.edits_of(cell).filter(|edit| edit.delivery != Delivery::Mount).for_each(|edit| wanted.edits(&edit.file));
         wanted
+    }
+
+    /// What a launch needs that uses GPUs, too: each of them alone.
+    pub(super) fn with_gpus(mut self, uuids: &[String]) -> Self {
+        self.0.extend(uuids.iter().map(|uuid| (Path::new(GPUS).join(uuid), Part { uses: true, edits: true })));
+        self
     }
 
     fn uses(&mut self, path: &Path) {
@@ -191,7 +210,7 @@ mod tests {
 
     use bystander_supervise::Canceller;
 
-    use super::{Turn, Wanted, folders_of};
+    use super::{Turn, Wanted, folders_of, taken};
 
     /// A folder with turns and the files `a/x` and `a/y`.
     struct Place {
@@ -258,6 +277,22 @@ mod tests {
         let both = place.take(&["a"], &["a/x"]);
         assert!(is_held(&both), "its own edit is in nobody's way");
         assert!(place.waits_for("a", &["a"], &[]) && place.waits_for("a", &[], &["a/y"]) && place.waits_for("a", &["a"], &["a/y"]));
+    }
+
+    #[test]
+    fn a_gpu_is_had_by_one_alone_whatever_else_is_wanted() {
+        let place = Place::new();
+        let take = |uuids: &[&str]| {
+            let uuids: Vec<String> = uuids.iter().map(|&uuid| uuid.to_owned()).collect();
+            Wanted::default().with_gpus(&uuids).take(&place.path("turns"), Some(Instant::now()), &Canceller::new(), |_| {}).expect("locks")
+        };
+        let both = take(&["GPU-1", "GPU-2"]);
+        assert!(is_held(&both) && is_held(&take(&["GPU-3"])) && is_held(&take(&[])));
+        let Turn::Waited(path) = take(&["GPU-3", "GPU-2"]) else { panic!("GPU-2 is taken") };
+        assert_eq!(taken(&path), "a trial of another run uses GPU-2");
+        assert_eq!(taken(Path::new("/a/x")), "a trial of another run uses or edits /a/x");
+        drop(both);
+        assert!(is_held(&take(&["GPU-2", "GPU-3"])));
     }
 
     #[test]

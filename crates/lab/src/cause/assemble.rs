@@ -47,6 +47,11 @@ impl Lane {
         !self.open.is_empty() || self.pending.is_some()
     }
 
+    /// The traceback whose last line was read, and which may go on in a chain.
+    pub(crate) fn latest(&self) -> Option<&Traceback> {
+        self.pending.as_ref().map(|pending| &pending.traceback)
+    }
+
     /// Takes a line; what is complete goes to `done`.
     pub(crate) fn line(&mut self, line: &LogLine<'_>, text: &str, prefixed: &Prefixed<'_>, done: &mut Vec<Traceback>) {
         if self.feed_group(line, text, prefixed, done) {

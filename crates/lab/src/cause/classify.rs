@@ -1,25 +1,33 @@
 //! From the facts of a trial to its outcome, its cause, and what shows them.
 
+use std::sync::LazyLock;
+
 use bystander_model::budget::BudgetReport;
 use bystander_model::evidence::Evidence;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 use bystander_model::reading::{ErrorSeen, Reading};
+use regex::Regex;
 
 use super::blame::{Blame, Spot, blame};
 use super::clip::clip;
 use super::ended::{
-    cause, ended_by_itself, exit_evidence, exited, memory_limit, outside, own_port, signalled, telling_line, timed_out, workload,
-    workload_evidence,
+    PORT_WORDS, cause, ended_by_itself, exit_evidence, exited, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of,
+    signalled, starved, telling_line, timed_out, workload, workload_evidence,
 };
 use super::facts::{StopWhy, TrialFacts};
 use super::fate::{Fate, fate, survived};
 use super::first::first_cause;
+use super::hints::hint;
 use super::kept::KeptLine;
+use super::memory::{DEVICE_OOM, device_oom, held};
 use super::program::{program_frame, short_file};
 use super::reader::CauseReader;
+use super::scheduler;
 use super::signature::signature;
+use super::standstill;
 use super::traceback::{Raised, Traceback};
 
+const SIGKILL: i32 = 9;
 /// The longest headline in a cause's text, in bytes.
 const HEADLINE: usize = 300;
 
@@ -59,17 +67,23 @@ fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cau
     if let Some(cause) = outside(facts) {
         return (outcome_outside(&cause), Some(cause));
     }
-    if let Some(StopWhy::TimeLimit { limit_s }) = facts.stop_why()
-        && !is_completed(facts)
-    {
-        return (Outcome::TimedOut, Some(at_limit(facts, first, *limit_s)));
-    }
     if is_completed(facts) {
         return (Outcome::Completed, None);
     }
+    match facts.stop_why() {
+        Some(StopWhy::TimeLimit { limit_s }) => return (Outcome::TimedOut, Some(at_limit(facts, first, *limit_s))),
+        Some(StopWhy::Stalled { span_s }) => return stalled(facts, first, *span_s),
+        _ => {}
+    }
     if let Some(cause) = failure(facts, first) {
         let late = facts.workload.as_ref().is_some_and(|end| end.timed_out) && !ended_by_itself(facts);
-        return (if late { Outcome::TimedOut } else { Outcome::Failed }, Some(cause));
+        let late = late || cause.class.starts_with("timeout.");
+        let outcome = match cause.group {
+            CauseGroup::Infrastructure => Outcome::Void,
+            _ if late => Outcome::TimedOut,
+            _ => Outcome::Failed,
+        };
+        return (outcome, Some(cause));
     }
     (Outcome::Undetermined, Some(unknown(facts)))
 }
@@ -89,12 +103,36 @@ fn is_completed(facts: &TrialFacts) -> bool {
     facts.ready.is_some() && (!facts.expects_workload || facts.workload.as_ref().is_some_and(super::facts::WorkloadEnd::succeeded))
 }
 
-/// A program that stands still because one of its processes died has that as its cause.
+/// Bystander ended it because nothing of it moved, or nobody was served: what raised an exception before has failed by it, anything else hangs.
+fn stalled(facts: &TrialFacts, first: Option<&Traceback>, span_s: f64) -> (Outcome, Option<Cause>) {
+    let Some(first) = first.filter(|first| first.complete) else { return (Outcome::TimedOut, Some(hung(facts, span_s))) };
+    let raised = from_traceback(facts, first);
+    let still = facts.standstill.as_ref().map_or_else(|| format!("nothing moved for {span_s:.0} s"), |found| found.measured.clone());
+    let places = facts.standstill.as_ref().map_or_else(String::new, |found| format!("; {}", standstill::places(facts, found)));
+    let text = format!("{}; its processes stayed, and stood still: {still}{places}", raised.text);
+    let evidence = raised.evidence.into_iter().chain(facts.standstill.iter().flat_map(|found| standstill::evidence(facts, found))).collect();
+    (Outcome::Failed, Some(complete(facts, Cause { text, evidence, ..raised })))
+}
+
+fn hung(facts: &TrialFacts, span_s: f64) -> Cause {
+    match (&facts.scan.starved, &facts.standstill) {
+        (Some(row), _) => starved(facts, row),
+        (None, Some(found)) => standstill::hang(facts, found),
+        (None, None) => timed_out(facts, span_s),
+    }
+}
+
+/// A program that stands still because one of its processes died has that as its cause; one that is seen to hang, its hang.
 fn at_limit(facts: &TrialFacts, first: Option<&Traceback>, limit_s: f64) -> Cause {
-    let mut late = timed_out(facts, limit_s);
+    let sure = facts.standstill.as_ref().filter(|found| found.shown_by.is_some());
+    let mut late = match (&facts.scan.starved, sure) {
+        (Some(row), _) => starved(facts, row),
+        (None, Some(found)) => standstill::hang(facts, found),
+        (None, None) => timed_out(facts, limit_s),
+    };
     let Some(first) = first else { return late };
     let raised = from_traceback(facts, first);
-    if raised.blames.is_some() || late.class == "timeout.stalled" {
+    if raised.blames.is_some() || matches!(late.class.as_str(), "timeout.stalled" | "hang") {
         let text = format!("{}; then {}", raised.text, late.text);
         let evidence = raised.evidence.into_iter().chain(late.evidence).collect();
         return Cause { text, evidence, ..raised };
@@ -111,11 +149,19 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
     if !itself && work.is_none() {
         return None;
     }
+    if let Some(cause) = scheduler::told(facts) {
+        return Some(with_evidence_of(cause, first.map(|first| from_traceback(facts, first))));
+    }
     let raised = first.map(|first| from_traceback(facts, first));
-    let killed = facts.memory.as_ref().filter(|events| events.oom_kills > 0);
+    let killed = facts.memory.as_ref().filter(|events| events.oom_kills > 0 && !is_of_machine(events));
+    // Somebody was killed somewhere: that is this program only where one of its own was.
+    let machine = facts.memory.as_ref().filter(|events| events.oom_kills > 0 && is_of_machine(events) && signal_of(facts) == Some(SIGKILL));
+    let starved_row = facts.scan.starved.as_ref().filter(|_| !itself && work.is_some_and(|end| end.timed_out));
     let cause = match (raised, killed) {
         (Some(raised), _) if raised.blames.is_some() => raised,
         (raised, Some(events)) => with_evidence_of(memory_limit(facts, events), raised),
+        (None, None) if itself && machine.is_some() => host_oom(facts, machine?),
+        (None, None) if starved_row.is_some() => starved(facts, starved_row?),
         (Some(raised), None) if !crashed(facts) => raised,
         (raised, None) if itself => with_evidence_of(without_traceback(facts), raised),
         (_, None) => workload(facts, work?),
@@ -131,7 +177,9 @@ fn crashed(facts: &TrialFacts) -> bool {
 
 fn without_traceback(facts: &TrialFacts) -> Cause {
     let port = facts.scan.ports.last().filter(|line| facts.ready.as_ref().is_none_or(|ready| line.time >= ready.at));
-    match (port, facts.signal, facts.exit) {
+    // A code that stands for a signal is that signal, unless it was ready: then what matters is that it died.
+    let signal = if facts.ready.is_some() { facts.signal } else { signal_of(facts) };
+    match (port, signal, facts.exit) {
         (Some(line), None, _) => own_port(facts, line),
         (_, Some(signal), _) => signalled(facts, signal),
         (_, None, code) => exited(facts, code.unwrap_or(0)),
@@ -198,6 +246,16 @@ fn from_traceback(facts: &TrialFacts, traceback: &Traceback) -> Cause {
     if let Some(last) = traceback.raised.last().filter(|_| traceback.raised.len() > 1) {
         text = format!("{text}; then {}", clip(&last.headline(), HEADLINE));
     }
+    let memory = device_oom(traceback).map(|raised| (raised, held(&raised.whole_message())));
+    if let Some((_, Some(held))) = &memory {
+        text = format!("{text}; {}", held.words());
+    }
+    if let Some(words) = hint(traceback) {
+        text = format!("{text}; {words}");
+    }
+    if is_launcher_s_limit(root) {
+        text.push_str("; its list of failed processes is empty: nobody failed, and the launcher's own time limit ran out");
+    }
     text.push_str(&who(facts, traceback));
     if let Some(suspect) = suspect {
         let words = "a line that it added is in the stack, which does not show that it ended anything";
@@ -216,10 +274,27 @@ fn from_traceback(facts: &TrialFacts, traceback: &Traceback) -> Cause {
         evidence.push(after);
     }
     let port = traceback.raised.iter().find(|raised| is_port(raised)).filter(|_| blamed.is_none());
-    let class = if port.is_some() { "port_in_use".to_owned() } else { class_of(root) };
+    let foreign = memory.as_ref().is_some_and(|(_, held)| held.as_ref().is_some_and(|held| held.is_mostly_foreign(facts)));
+    let foreign = foreign && blamed.is_none();
+    let class = if port.is_some() {
+        "port_in_use".to_owned()
+    } else if foreign {
+        "gpu_memory_held".to_owned()
+    } else if memory.is_some() {
+        DEVICE_OOM.to_owned()
+    } else if is_launcher_s_limit(root) {
+        "timeout.starting".to_owned()
+    } else {
+        class_of(root)
+    };
+    let group = match &blamed {
+        Some(_) => CauseGroup::Instrument,
+        None if foreign => CauseGroup::Infrastructure,
+        None => CauseGroup::Target,
+    };
     Cause {
         class,
-        group: if blamed.is_some() { CauseGroup::Instrument } else { CauseGroup::Target },
+        group,
         signature: signature(traceback, &facts.place),
         text,
         blames: blamed.map(|blame| blame.instrument),
@@ -231,9 +306,15 @@ fn class_of(root: &Raised) -> String {
     if root.kind.is_empty() { "python".into() } else { format!("python.{}", root.short_kind()) }
 }
 
+/// Whether a port was taken: the words of the runtime, in an error or in what an engine makes of it.
 fn is_port(raised: &Raised) -> bool {
-    let message = raised.message.to_ascii_lowercase();
-    message.contains("address already in use") || message.contains("eaddrinuse") || message.contains("[errno 98]")
+    static WORDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(&format!("(?i-u:{PORT_WORDS})")).expect("a literal pattern"));
+    WORDS.is_match(&raised.message)
+}
+
+/// vLLM's launcher names the processes that failed; where it names none, it had only waited for too long.
+fn is_launcher_s_limit(raised: &Raised) -> bool {
+    raised.message.contains("Failed core proc(s): {}")
 }
 
 fn blame_words(blame: &Blame) -> String {
@@ -260,7 +341,20 @@ fn who(facts: &TrialFacts, traceback: &Traceback) -> String {
 fn outcome_evidence(facts: &TrialFacts) -> Vec<Evidence> {
     let ready = facts.ready.iter().flat_map(|ready| ready.evidence.clone());
     let left = facts.left.iter().map(|text| Evidence::sample(facts.trial, "processes", text));
-    ready.chain(workload_evidence(facts)).chain(exit_evidence(facts)).chain(left).collect()
+    let crash = crash_before_exit_zero(facts);
+    ready.chain(workload_evidence(facts)).chain(exit_evidence(facts)).chain(crash).chain(left).chain(facts.owed.iter().cloned()).collect()
+}
+
+/// A traceback after which a program that has no ready condition said nothing more, and ended with exit code 0 all the same. A pipe or a wrapper
+/// that loses the code looks so, and so does an error that was caught and printed: it is shown, and decides nothing.
+fn crash_before_exit_zero(facts: &TrialFacts) -> Option<Evidence> {
+    if facts.expects_ready || facts.exit != Some(0) {
+        return None;
+    }
+    let last = facts.scan.tracebacks.iter().rev().find(|traceback| !traceback.harmless && traceback.complete)?;
+    let silent = fate(facts, last) == Fate::Open(None);
+    let said = format!("{}; nothing was printed after it, and the exit code is 0 all the same", clip(&last.root().headline(), HEADLINE));
+    silent.then(|| Evidence::log(facts.trial, last.stream, last.root().at, said))
 }
 
 /// Asks the readers about every exception of the first cause, the root before what came of it.
@@ -283,7 +377,7 @@ fn read(facts: &TrialFacts, readers: &[&dyn CauseReader], first: Option<&Traceba
 /// Lets a reader that knows the error say more. What an added line broke, or what the kernel or a port did, stays as it is.
 fn refine(cause: &mut Cause, readings: &[Reading]) {
     let open = cause.class.starts_with("python.") || matches!(cause.class.as_str(), "exit.code" | "exited_early" | "ready_then_died");
-    let open = open || cause.class.starts_with("signal.");
+    let open = open || cause.class.starts_with("signal.") || matches!(cause.class.as_str(), DEVICE_OOM | "died_under_load");
     let Some(reading) = readings.iter().find(|reading| reading.class.is_some()).filter(|_| open && cause.blames.is_none()) else { return };
     if let Some(class) = &reading.class {
         cause.class.clone_from(class);

@@ -9,11 +9,16 @@ use super::fate::meant;
 use super::kept::KeptLine;
 use super::mask::mask;
 use super::prefix;
+use super::severity::gravest;
 use super::signals::signal_name;
 use super::signature::short_mask;
+use super::starved::Starved;
 
 /// The longest part of a last line in a signature, in bytes.
 const LAST_WORDS: usize = 100;
+
+/// What says that a port was taken, in any case of letters.
+pub(super) const PORT_WORDS: &str = r"address already in use|EADDRINUSE|port is already allocated|errno 98\b|port \d+ is already in use|_port at \d+ is not available|port is used by a process already|\bAddress in use\b";
 
 /// A cause with its evidence still to come.
 pub(super) fn cause(class: &str, group: CauseGroup, signature: impl Into<String>, text: impl Into<String>) -> Cause {
@@ -68,6 +73,27 @@ pub(super) fn workload(facts: &TrialFacts, end: &WorkloadEnd) -> Cause {
     cause
 }
 
+/// Whether the kernel's count is that of the whole machine, whose victim may be anybody.
+pub(super) fn is_of_machine(events: &MemoryEvents) -> bool {
+    events.source == "/proc/vmstat"
+}
+
+/// The kernel killed a process somewhere on the machine for want of memory, and one of this program's processes was killed.
+pub(super) fn host_oom(facts: &TrialFacts, events: &MemoryEvents) -> Cause {
+    let text = format!(
+        "ended by SIGKILL while the kernel killed {} process(es) of this machine for want of memory; the count is the machine's, and does not name them",
+        events.oom_kills
+    );
+    let mut cause = cause("host_oom", CauseGroup::Target, "killed while the machine had no memory left", text);
+    cause.evidence.push(Evidence {
+        trial: Some(facts.trial),
+        kind: EvidenceKind::Sample,
+        place: events.source.clone(),
+        text: format!("oom_kill +{}", events.oom_kills),
+    });
+    cause
+}
+
 /// The kernel killed a process at the memory limit.
 pub(super) fn memory_limit(facts: &TrialFacts, events: &MemoryEvents) -> Cause {
     let limit = events.limit_bytes.map_or_else(String::new, |bytes| format!(" of {bytes} bytes"));
@@ -116,22 +142,45 @@ pub(super) fn own_port(facts: &TrialFacts, line: &KeptLine) -> Cause {
 /// A signal ended it that Bystander did not send.
 pub(super) fn signalled(facts: &TrialFacts, signal: i32) -> Cause {
     let name = signal_name(signal);
+    let shell = match (facts.signal, facts.exit) {
+        (None, Some(code)) => format!(" (exit code {code}, as a shell says it)"),
+        _ => String::new(),
+    };
     let who =
         if matches!(name.as_str(), "SIGKILL" | "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP") { "; who sent it is not known" } else { "" };
-    let text = format!("ended by {name}{who}{}", after_ready(facts));
+    let load = if facts.under_load { " while its workload ran" } else { "" };
+    let text = format!("ended by {name}{shell}{}{load}{who}", after_ready(facts));
     told_by_lines(facts, cause(&format!("signal.{name}"), CauseGroup::Target, format!("ended by {name}"), text))
+}
+
+/// The signal that ended the main process, or the one that its exit code stands for: a shell adds 128 to the signal that ended its command.
+///
+/// Only the signals by which programs really end are told from a code, since a program may give itself any.
+pub(super) fn signal_of(facts: &TrialFacts) -> Option<i32> {
+    let told = |code: i32| matches!(code - 128, 4 | 6 | 7 | 8 | 9 | 11 | 15).then_some(code - 128);
+    facts.signal.or_else(|| facts.exit.and_then(told))
+}
+
+/// The signal that a negative code of a child stands for, once a process has passed it on as its own and lost the sign.
+fn python_signal(code: i32) -> Option<i32> {
+    let signal = 256 - code;
+    matches!(signal, 6 | 9 | 11 | 15).then_some(signal)
 }
 
 /// It ended by itself with an exit code.
 pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
     let shell = if (129..=192).contains(&code) {
         format!(" (a shell says so when {} ends a command)", signal_name(code - 128))
+    } else if let Some(signal) = python_signal(code) {
+        format!(" (Python says so when it passes on that {} ended a child)", signal_name(signal))
     } else {
         String::new()
     };
     let made = if facts.ready.is_some() {
-        let text = format!("it was ready, and then ended with exit code {code}{shell} before it was asked to");
-        cause("ready_then_died", CauseGroup::Target, format!("exit code {code} after ready"), text)
+        let load = if facts.under_load { " while its workload ran" } else { "" };
+        let class = if facts.under_load { "died_under_load" } else { "ready_then_died" };
+        let text = format!("it was ready, and then ended with exit code {code}{shell}{load} before it was asked to");
+        cause(class, CauseGroup::Target, format!("exit code {code} after ready"), text)
     } else if code == 0 {
         cause("exited_early", CauseGroup::Target, "exit code 0 before ready", "it ended with exit code 0 without having been ready")
     } else {
@@ -163,12 +212,12 @@ fn after_ready(facts: &TrialFacts) -> &'static str {
     }
 }
 
-/// The last line that looks like an error among the last lines, which explains an end without a traceback.
+/// The gravest line that looks like an error among the last lines, which explains an end without a traceback.
 pub(super) fn telling_line(facts: &TrialFacts) -> Option<&KeptLine> {
     let until = facts.stopped.as_ref().map(|stopped| stopped.at);
     let in_time = |line: &&KeptLine| until.is_none_or(|until| line.time <= until);
     let is_last = |line: &&KeptLine| facts.scan.last.iter().any(|last| last.stream == line.stream && last.number == line.number);
-    facts.scan.errors.iter().rev().filter(in_time).find(is_last)
+    gravest(facts.scan.errors.iter().filter(in_time).filter(is_last))
 }
 
 fn told_by_lines(facts: &TrialFacts, mut cause: Cause) -> Cause {
@@ -209,6 +258,9 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
     } else {
         text = format!("{text}; it had printed nothing");
     }
+    if let Some(found) = &facts.standstill {
+        text = format!("{text}; {}", super::standstill::places(facts, found));
+    }
     let unready = facts.unready.as_ref().filter(|_| facts.ready.is_none());
     if let Some(why) = unready {
         text = format!("{text}; not ready: {why}");
@@ -218,6 +270,22 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
     cause.evidence.extend(last.map(|line| line.evidence(facts.trial)));
     cause.evidence.extend(unready.map(|why| Evidence::sample(facts.trial, "readiness", why)));
     cause.evidence.extend(facts.progress.as_ref().map(|progress| Evidence::sample(facts.trial, "processes", &progress.text)));
+    cause.evidence.extend(facts.standstill.iter().flat_map(|found| super::standstill::evidence(facts, found)));
+    cause
+}
+
+/// Requests wait and none runs, line after line.
+pub(super) fn starved(facts: &TrialFacts, row: &Starved) -> Cause {
+    let text = format!(
+        "it serves nobody: {} lines of its statistics in a row, over {:.0} s, have requests that wait and none that runs; the latest: {}",
+        row.lines,
+        row.span_s(),
+        row.last.text.trim()
+    );
+    let mut cause = cause("hang", CauseGroup::Target, "hang: requests wait and none runs", text);
+    cause.evidence.extend([&row.first, &row.last].map(|line| line.evidence(facts.trial)));
+    cause.evidence.extend(facts.standstill.iter().flat_map(|found| super::standstill::evidence(facts, found)));
+    cause.evidence.extend(exit_evidence(facts));
     cause
 }
 

@@ -7,6 +7,7 @@ use bystander_model::evidence::Evidence;
 use bystander_model::ids::{TimeNs, TrialId};
 
 use super::scan::Scan;
+use super::standstill::Standstill;
 
 /// Everything that is known of a trial that is over. What does not apply is left as [`TrialFacts::new`] has it.
 #[derive(Debug, Clone)]
@@ -23,6 +24,12 @@ pub struct TrialFacts {
     pub ready: Option<ReadySeen>,
     /// Why it does not count as ready, as far as was last seen.
     pub unready: Option<String>,
+    /// When every condition held last where it never counted as ready, because that did not last.
+    pub held: Option<TimeNs>,
+    /// What shows that a program that was ready was not ready for work yet: its conditions held no more, or its first requests were refused.
+    pub too_early: Option<Evidence>,
+    /// What was seen of the trial's own level and instruments: its treatment, the accounts of its probes.
+    pub shown: Vec<Evidence>,
     /// What was left of its tree when it had ended, or was asked to end, and what that took.
     pub left: Option<String>,
     /// Whether something is done to the program once it is ready.
@@ -39,12 +46,20 @@ pub struct TrialFacts {
     pub stopped: Option<Stopped>,
     /// Whether anything moved before the time limit; `None` where that was not measured.
     pub progress: Option<Progress>,
+    /// Where its processes stood, where nothing moved for long.
+    pub standstill: Option<Standstill>,
+    /// Whether its workload was running when the program ended by itself.
+    pub under_load: bool,
+    /// The processes that were seen in its tree, by number; empty where that is not known.
+    pub pids: Vec<u32>,
     /// Why the program could not be spawned.
     pub spawn_error: Option<String>,
     /// Who holds the port that the program was given.
     pub port_holder: Option<PortHolder>,
     /// What else makes the trial no data point.
     pub contamination: Vec<Contamination>,
+    /// What was not as before when everything was over, such as GPU memory that was not given back: said beside the outcome.
+    pub owed: Vec<Evidence>,
     /// What the kernel counted at the memory limit.
     pub memory: Option<MemoryEvents>,
     /// The edits that were on disk.
@@ -66,6 +81,9 @@ impl TrialFacts {
             expects_ready: false,
             ready: None,
             unready: None,
+            held: None,
+            too_early: None,
+            shown: Vec::new(),
             left: None,
             expects_workload: false,
             workload: None,
@@ -74,9 +92,13 @@ impl TrialFacts {
             ended: None,
             stopped: None,
             progress: None,
+            standstill: None,
+            under_load: false,
+            pids: Vec::new(),
             spawn_error: None,
             port_holder: None,
             contamination: Vec::new(),
+            owed: Vec::new(),
             memory: None,
             edits: Vec::new(),
             refusals: Vec::new(),
@@ -141,6 +163,11 @@ pub enum StopWhy {
     TimeLimit {
         /// The limit.
         limit_s: f64,
+    },
+    /// Nothing of it moved, or nobody was served, for so long that it is taken for dead; in seconds.
+    Stalled {
+        /// For how long.
+        span_s: f64,
     },
     /// The user stopped the run.
     Interrupted,

@@ -10,7 +10,7 @@ use bystander_model::evidence::Stream;
 use regex::Regex;
 
 use super::ended::ended_by_itself;
-use super::facts::TrialFacts;
+use super::facts::{StopWhy, TrialFacts};
 use super::kept::KeptLine;
 use super::prefix;
 use super::traceback::Traceback;
@@ -22,6 +22,8 @@ static NOISE: LazyLock<Regex> = LazyLock::new(|| {
     let texts = r"resource_tracker|\b[A-Za-z]*Warning: |^Exception ignored |^--- Logging error ---$|^(?:Call stack|Message|Arguments):|^Error in atexit";
     Regex::new(texts).expect("a literal pattern")
 });
+
+static ERROR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bERROR\b").expect("a literal pattern"));
 
 /// What a traceback has to do with the end of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +42,9 @@ pub(super) fn fate<'a>(facts: &'a TrialFacts, traceback: &Traceback) -> Fate<'a>
         return Fate::Ended;
     }
     if !ended_by_itself(facts) {
-        return Fate::Open(None);
+        let after = last_after(facts, traceback);
+        // Nothing at all moved after it: whoever waits for the thread that died of it waits for ever.
+        return if after.is_none() && stood_still(facts) { Fate::Ended } else { Fate::Open(after) };
     }
     let interrupted = traceback.raised.last().is_some_and(|last| last.short_kind() == "KeyboardInterrupt");
     match (facts.signal, facts.exit) {
@@ -51,6 +55,26 @@ pub(super) fn fate<'a>(facts: &'a TrialFacts, traceback: &Traceback) -> Fate<'a>
         _ => return Fate::Survived,
     }
     last_after(facts, traceback).map_or(Fate::Ended, |line| Fate::Open(Some(line)))
+}
+
+/// Whether Bystander ended it because nothing moved any more.
+fn stood_still(facts: &TrialFacts) -> bool {
+    match facts.stop_why() {
+        Some(StopWhy::Stalled { .. }) => true,
+        Some(StopWhy::TimeLimit { .. }) => facts.progress.as_ref().is_some_and(|progress| !progress.moving),
+        Some(StopWhy::Done | StopWhy::Interrupted) | None => false,
+    }
+}
+
+/// A line that is both an error and a warning is an error.
+fn is_noise(text: &str) -> bool {
+    NOISE.is_match(text) && !ERROR.is_match(text)
+}
+
+/// Whether a traceback is how the program ended, and not one that it may have gone on from.
+#[must_use]
+pub fn ends_it(facts: &TrialFacts, traceback: &Traceback) -> bool {
+    fate(facts, traceback) == Fate::Ended
 }
 
 /// The first traceback that the program survived, where nothing says that it was harmless.
@@ -76,7 +100,7 @@ pub(super) fn meant(facts: &TrialFacts, stream: Stream) -> impl DoubleEndedItera
     let is_meant = move |line: &&KeptLine| {
         let set_in = line.text.starts_with([' ', '\t']);
         line.stream == stream
-            && !(line.text.trim().is_empty() || set_in || NOISE.is_match(&line.text) || harmless(line.number))
+            && !(line.text.trim().is_empty() || set_in || is_noise(&line.text) || harmless(line.number))
             && prefix::split(&line.text).rank().is_none()
     };
     facts.scan.last.iter().filter(is_meant)

@@ -12,8 +12,8 @@ use super::traceback::{Raised, Traceback};
 /// How long before it was seen to be ready a program may have failed for good, in nanoseconds: readiness is asked for at intervals.
 const READY_SLACK: u64 = 1_000_000_000;
 
-/// Messages of those who only report that another process failed.
-const REPORTS: [&str; 12] = [
+/// Messages of those who only report that another process failed, or that it no longer answers.
+const REPORTS: [&str; 27] = [
     "Engine core initialization failed",
     "Engine process failed to start",
     "See root cause above",
@@ -26,6 +26,21 @@ const REPORTS: [&str; 12] = [
     "exited unexpectedly",
     "Rank 0 scheduler died",
     "a child process",
+    "received sigquit",
+    "sigquit received",
+    "No available shared memory broadcast block",
+    "RPC call to sample_tokens timed out",
+    "RPC call to execute_model timed out",
+    "caught collective operation timeout",
+    "NCCL communicator was aborted",
+    "ncclRemoteError",
+    "remote process exited or there was a network error",
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Got fatal signal from worker processes",
+    "terminated with the following error",
+    "Worker proc died",
+    "failed to terminate gracefully",
 ];
 
 /// Types of exceptions that only report that another process failed, or that one was told to end.
@@ -62,5 +77,11 @@ pub fn first_cause(facts: &TrialFacts) -> Option<&Traceback> {
 
 /// Whether an exception only tells that something else failed.
 fn only_reports(raised: &Raised) -> bool {
-    REPORTERS.contains(&raised.short_kind()) || REPORTS.iter().any(|text| raised.message.contains(text))
+    REPORTERS.contains(&raised.short_kind()) || is_echo(&raised.message) || raised.more.first().is_some_and(|line| is_echo(line))
+}
+
+/// Whether a text only tells that something else failed or no longer answers. Alone it is no cause: such lines stand in healthy logs too.
+pub(super) fn is_echo(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    REPORTS.iter().any(|report| lower.contains(&report.to_ascii_lowercase()))
 }

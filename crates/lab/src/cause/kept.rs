@@ -62,6 +62,11 @@ impl<T> Ends<T> {
         self.last.push_back(item);
     }
 
+    /// What is kept so far, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.last)
+    }
+
     /// What is left, in order, and how many are missing in the middle.
     pub(crate) fn into_parts(self) -> (Vec<T>, u64) {
         let mut all = self.first;

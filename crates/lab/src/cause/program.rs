@@ -20,13 +20,18 @@ enum Owner {
 /// then an installed package is the program; where there is none of a package either, the innermost entry.
 #[must_use]
 pub fn program_frame<'a>(raised: &'a Raised, place: &Place) -> Option<&'a Frame> {
-    let owners: Vec<Owner> = raised.frames.iter().map(|frame| owner(frame, place)).collect();
-    let innermost = |wanted: &Owner| owners.iter().rposition(|owner| owner == wanted).map(|at| &raised.frames[at]);
+    program_entry(&raised.frames, place)
+}
+
+/// The same of a stack, outermost entry first.
+pub(super) fn program_entry<'a>(frames: &'a [Frame], place: &Place) -> Option<&'a Frame> {
+    let owners: Vec<Owner> = frames.iter().map(|frame| owner(frame, place)).collect();
+    let innermost = |wanted: &Owner| owners.iter().rposition(|owner| owner == wanted).map(|at| &frames[at]);
     if let Some(frame) = innermost(&Owner::Program) {
         return Some(frame);
     }
     let package = owners.iter().find(|owner| matches!(owner, Owner::Package(_)));
-    package.and_then(innermost).or_else(|| raised.frames.last())
+    package.and_then(innermost).or_else(|| frames.last())
 }
 
 fn owner(frame: &Frame, place: &Place) -> Owner {

@@ -1,7 +1,7 @@
 //! Reads a program's output line by line, and keeps what tells why it ended, in bounded memory.
 //!
-//! A line is looked at once. Of a log of any length no more is kept than some dozens of tracebacks, of lines that look like errors, and the
-//! last lines of each stream.
+//! A line is looked at once: one automaton over all words that matter passes an ordinary line by. Of a log of any length no more is kept than
+//! some dozens of tracebacks, of lines that look like errors, and the last lines of each stream.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -15,6 +15,8 @@ use super::assemble::Lane;
 use super::clip::{LOOKED_AT, clip, without_colour};
 use super::kept::{Ends, KeptLine};
 use super::prefix::{self, Prefixed};
+use super::scheduler;
+use super::starved::{Pulse, Starved};
 use super::traceback::Traceback;
 
 /// Tracebacks kept at each end of the log.
@@ -26,6 +28,15 @@ const LAST: usize = 20;
 /// Processes that are told apart by the prefixes of their lines.
 const LANES: usize = 256;
 
+/// Everything that any of the patterns below can match holds one of these. Without Unicode and without words' borders it is one fast automaton.
+static TELLS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"(?i-u:error|exception|fatal|panic|segmentation fault|terminate called|what\(\): |assertion|command not found|no such file|"#,
+        r#"permission denied|cannot open shared|out of memory|core dumped|critical|traceback \(most|file "|"#,
+        r#"in use|address already|eaddrinuse|port is|by a process already|errno 98|slurmstepd|srun: |oom-?killed|oom killed|reason: evicted|"#,
+        r#"running: \d|#running-req: )|Process [^\n]*:\s*$"#
+    ))
+});
 /// What starts or announces a traceback.
 static OPENS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -35,13 +46,14 @@ static OPENS: LazyLock<Regex> = LazyLock::new(|| {
 /// What programs of any language print when they give up. Found in healthy logs too, so it never decides that something failed.
 static ERRS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?i:\berror\b|\bfatal\b|\bpanicked at\b|^panic:|\bsegmentation fault\b|terminate called|\bwhat\(\): |\bassertion .*failed\b|",
+        r"[a-z](?:Error|Exception)(?:: |$)|(?i-u:\berror\b|\bcritical:|\bfatal\b|\bpanicked at\b|^panic:|\bsegmentation fault\b|terminate called|\bwhat\(\): |\bassertion [ -~]*failed\b|",
         r"command not found|no such file or directory|permission denied|cannot open shared object|out of memory|core dumped)"
     ))
 });
 /// What says that a port was taken.
-static PORT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i:address already in use|EADDRINUSE|port is already allocated|\[Errno 98\]|port \d+ is already in use)"));
+static PORT: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("(?i-u:{})", super::ended::PORT_WORDS)));
+/// What a scheduler writes about the end of a program.
+static SCHEDULER: LazyLock<Regex> = LazyLock::new(|| pattern(scheduler::WORDS));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a literal pattern")
@@ -58,6 +70,10 @@ pub struct Scan {
     pub errors: Vec<KeptLine>,
     /// Lines that say that a port was taken.
     pub ports: Vec<KeptLine>,
+    /// Lines of a scheduler about the end of the program.
+    pub scheduler: Vec<KeptLine>,
+    /// The latest row of statistics in which requests wait and none runs.
+    pub starved: Option<Starved>,
     /// The last lines of both streams in the order of time.
     pub last: Vec<KeptLine>,
     /// Lines read.
@@ -123,6 +139,8 @@ pub struct Scanner {
     tracebacks: Ends<Traceback>,
     errors: Ends<KeptLine>,
     ports: Ends<KeptLine>,
+    scheduler: Ends<KeptLine>,
+    pulse: Pulse,
     lines: u64,
 }
 
@@ -142,6 +160,8 @@ impl Scanner {
             tracebacks: Ends::new(TRACEBACKS),
             errors: Ends::new(ERRORS),
             ports: Ends::new(4),
+            scheduler: Ends::new(4),
+            pulse: Pulse::default(),
             lines: 0,
         }
     }
@@ -152,14 +172,18 @@ impl Scanner {
         let plain = clip(line.text, LOOKED_AT);
         let coloured = without_colour(plain);
         let text = coloured.as_deref().unwrap_or(plain);
-        self.note_errors(line, text);
-        let mut done = std::mem::take(&mut self.done);
+        let tells = TELLS.is_match(text);
+        if tells {
+            self.note_errors(line, text);
+        }
         let reader = self.reader(line.stream);
         reader.remember(line, text);
-        if reader.is_awake() || OPENS.is_match(text) {
-            let prefixed: Prefixed<'_> = prefix::split(text);
-            reader.lane(prefixed.process).line(line, text, &prefixed, &mut done);
+        if !(reader.is_awake() || (tells && OPENS.is_match(text))) {
+            return;
         }
+        let mut done = std::mem::take(&mut self.done);
+        let prefixed: Prefixed<'_> = prefix::split(text);
+        self.reader(line.stream).lane(prefixed.process).line(line, text, &prefixed, &mut done);
         done.drain(..).for_each(|traceback| self.tracebacks.push(traceback));
         self.done = done;
     }
@@ -171,6 +195,10 @@ impl Scanner {
         if ERRS.is_match(text) {
             self.errors.push(KeptLine::of(line, text));
         }
+        if SCHEDULER.is_match(text) {
+            self.scheduler.push(KeptLine::of(line, text));
+        }
+        self.pulse.line(line, text);
     }
 
     fn reader(&mut self, stream: Stream) -> &mut Reader {
@@ -180,6 +208,19 @@ impl Scanner {
             self.readers.len() - 1
         });
         &mut self.readers[at]
+    }
+
+    /// The row of statistics in which requests wait and none runs, while it lasts.
+    #[must_use]
+    pub fn starved(&self) -> Option<&Starved> {
+        self.pulse.starved()
+    }
+
+    /// Whether a traceback was read whole that nothing says was harmless.
+    #[must_use]
+    pub fn has_traceback(&self) -> bool {
+        let pending = self.readers.iter().flat_map(|reader| &reader.lanes).filter_map(|(_, lane)| lane.latest());
+        self.tracebacks.iter().chain(pending).any(|traceback| traceback.complete && !traceback.harmless)
     }
 
     /// Ends the log.
@@ -194,8 +235,8 @@ impl Scanner {
         tracebacks.sort_by_key(|traceback| in_time(traceback.time, traceback.stream, traceback.first_line));
         let mut last: Vec<KeptLine> = self.readers.into_iter().flat_map(|reader| reader.last).collect();
         last.sort_by_key(|line| in_time(line.time, line.stream, line.number));
-        let (errors, ports) = (self.errors.into_parts().0, self.ports.into_parts().0);
-        Scan { tracebacks, tracebacks_left_out, errors, ports, last, lines: self.lines }
+        let [errors, ports, scheduler] = [self.errors, self.ports, self.scheduler].map(|lines| lines.into_parts().0);
+        Scan { tracebacks, tracebacks_left_out, errors, ports, scheduler, starved: self.pulse.starved().cloned(), last, lines: self.lines }
     }
 }
 

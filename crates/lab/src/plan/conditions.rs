@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// What others may hold on a GPU before a launch, where the file does not say: a desktop and the driver's own share stay below it, a model does not.
-pub const DEFAULT_GPU_MEMORY: u64 = 1 << 30;
+const DEFAULT_GPU_MEMORY: u64 = 1 << 30;
 /// How long a condition that does not hold is waited for, where the file does not say.
-pub const DEFAULT_SETTLE: Duration = Duration::from_secs(60);
+const DEFAULT_SETTLE: Duration = Duration::from_secs(60);
 /// Titles that engines give to their processes, which tell a leftover when its parent, its port and its container are gone.
-pub const DEFAULT_TITLES: [&str; 3] = ["VLLM::*", "sglang::*", "ray::*"];
+const DEFAULT_TITLES: [&str; 3] = ["VLLM::*", "sglang::*", "ray::*"];
 
 /// Rules that make a launch void, fixed before the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

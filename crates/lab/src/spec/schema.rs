@@ -1,7 +1,7 @@
 //! The keys of every table of the experiment file, in one place: what is valid where, and where a misplaced key belongs.
 
 /// Keys of the file itself.
-pub(super) const ROOT: &[&str] = &["question", "program", "workload", "factors", "probes", "edits", "metrics", "plan", "hypotheses"];
+pub(super) const ROOT: &[&str] = &["question", "program", "workload", "factors", "probes", "edits", "metrics", "plan", "hypotheses", "evidence", "conditions", "hooks"];
 /// Keys of `[program]`.
 pub(super) const PROGRAM: &[&str] = &["command", "cwd", "env", "ready", "timeout", "stall", "grace"];
 /// Keys of `program.ready`.
@@ -9,7 +9,11 @@ pub(super) const READY: &[&str] = &["http", "log", "port"];
 /// Keys of `[workload]`.
 pub(super) const WORKLOAD: &[&str] = &["command", "timeout"];
 /// Keys of a level of a factor.
-pub(super) const LEVEL: &[&str] = &["args", "env", "unset"];
+pub(super) const LEVEL: &[&str] = &["args", "env", "unset", "treatment"];
+/// Keys of the `treatment` of a level.
+pub(super) const TREATMENT: &[&str] = &["log", "configuration"];
+/// Keys of `[conditions]`.
+pub(super) const CONDITIONS: &[&str] = &["gpus", "gpu_memory", "free_memory", "load", "titles", "settle"];
 /// Keys of `[[probes]]`.
 pub(super) const PROBE: &[&str] = &["name", "at", "after", "capture", "if", "unsafe", "limit", "rate", "rank", "compiled", "delivery"];
 /// Keys of `[[edits]]`.
@@ -50,3 +54,4 @@ const TABLES: &[(&str, &[&str])] = &[
 pub(super) fn home_of(key: &str) -> Option<&'static str> {
     TABLES.iter().find(|(_, keys)| keys.contains(&key)).map(|(title, _)| *title)
 }
+    ("in `[conditions]`", CONDITIONS),

@@ -122,9 +122,20 @@ fn a_kill_by_nobody_known_says_so() {
 }
 
 #[test]
-fn a_shell_s_code_for_a_signal_is_explained() {
-    let (_, cause) = judge(&died("a\n", 137, 2));
-    assert!(cause.class == "exit.code" && cause.text.contains("SIGKILL"), "{}", cause.text);
+fn a_shell_s_code_for_a_signal_is_that_signal() {
+    let (_, shell) = judge(&died("a\n", 137, 2));
+    let (_, direct) = judge(&TrialFacts { exit: None, signal: Some(9), ..died("a\n", 0, 2) });
+    assert_eq!((shell.class.as_str(), &shell.signature), ("signal.SIGKILL", &direct.signature));
+    assert!(shell.text.contains("(exit code 137, as a shell says it) before it was ready"), "{}", shell.text);
+    // Any other code is what the program says, also where it could be a signal's.
+    for (code, class, words) in [(130, "exit.code", "SIGINT"), (247, "exit.code", "SIGKILL ended a child"), (200, "exit.code", "exit code 200")] {
+        let (_, cause) = judge(&died("a\n", code, 2));
+        assert!(cause.class == class && cause.text.contains(words), "{}", cause.text);
+    }
+    // After it was ready, what counts is that it died.
+    let facts = TrialFacts { ready: ready(1), expects_workload: true, under_load: true, ..died("a\n", 137, 9) };
+    let (_, cause) = judge(&facts);
+    assert!(cause.class == "died_under_load" && cause.text.contains("while its workload ran"), "{}", cause.text);
 }
 
 #[test]

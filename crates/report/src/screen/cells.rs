@@ -73,6 +73,16 @@ fn outcome(cell: &CellReport) -> String {
     text
 }
 
+/// Why launches were void, such as ` (leftover, gpu_memory_held \u{d7}2)`.
+fn voids(cell: &CellReport) -> String {
+    let one = |cause: &CauseCount| {
+        let times = if cause.count > 1 { format!(" \u{d7}{}", cause.count) } else { String::new() };
+        format!("{}{times}", clean(&cause.class))
+    };
+    let causes: Vec<String> = cell.void_causes.iter().map(one).collect();
+    if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) }
+}
+
 fn median(summary: &MetricSummary, cell: &CellReport) -> String {
     let Some(median) = summary.median else { return "\u{2013}".to_owned() };
     let n = if summary.n == cell.completed { String::new() } else { format!(" (n = {})", summary.n) };

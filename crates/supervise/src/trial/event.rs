@@ -2,6 +2,7 @@
 
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
+use bystander_model::samples::Samples;
 
 use crate::exit::{Exit, TreeEnd};
 use crate::listener::Holder;
@@ -76,4 +77,6 @@ pub struct Finished {
     pub processes: Vec<ProcessInfo>,
     /// The largest sum of resident memory in any sample; memory that processes share is counted for each.
     pub peak_rss_bytes: u64,
+    /// What samples have seen of memory, that of GPUs included where they were watched.
+    pub samples: Samples,
 }

@@ -1,8 +1,12 @@
-//! Samples of a trial's tree at coarse steps: what was in it, and how busy it was.
+//! Samples of a trial's tree at coarse steps: what was in it, how busy it was, and what memory was left to the machine.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use bystander_model::samples::{GpuSamples, ProcessPeak, Samples as Summary};
+
+use crate::gpu::{Recorder, TITLE};
+use crate::host_memory;
 use crate::tree::Seen;
 
 /// The first samples come fast: what lives shortly, lives at the start.
@@ -13,6 +17,10 @@ const STEP: Duration = Duration::from_millis(250);
 const LONG_STEP: Duration = Duration::from_secs(1);
 /// Up to this age a trial is young.
 const YOUNG: Duration = Duration::from_secs(30);
+/// Points that are kept of the tree's memory.
+const POINTS: usize = 256;
+/// Processes whose own peaks are kept: those with the largest.
+const MOST_PROCESSES: usize = 32;
 /// How far back the activity of a trial is known.
 const MEMORY: Duration = Duration::from_secs(600);
 
@@ -31,6 +39,8 @@ pub(super) struct Samples {
     started: Instant,
     step: Duration,
     due: Instant,
+    rss: Recorder,
+    least_available: Option<u64>,
     recent: VecDeque<Sample>,
 }
 
@@ -39,7 +49,15 @@ impl Samples {
     pub(super) fn start() -> Self {
         let now = Instant::now();
         let recent = VecDeque::from([Sample { at: now, cpu: Duration::ZERO, output: 0 }]);
-        Self { seen: Seen::default(), started: now, step: FIRST_STEP, due: now + FIRST_STEP, recent }
+        Self {
+            seen: Seen::default(),
+            started: now,
+            step: FIRST_STEP,
+            due: now + FIRST_STEP,
+            rss: Recorder::new(POINTS),
+            least_available: None,
+            recent,
+        }
     }
 
     /// When the next sample is due.
@@ -50,6 +68,25 @@ impl Samples {
     /// What the samples have seen.
     pub(super) fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    /// What all samples have seen of memory, together with those of the GPUs.
+    pub(super) fn summary(&self, gpus: Vec<GpuSamples>) -> Summary {
+        let mut processes: Vec<ProcessPeak> = self
+            .seen
+            .peaks()
+            .filter(|(_, peak)| *peak > 0)
+            .map(|(process, peak)| ProcessPeak { pid: process.pid, title: short(process.title(), &process.comm), peak_rss_bytes: peak })
+            .collect();
+        processes.sort_by_key(|process| (std::cmp::Reverse(process.peak_rss_bytes), process.pid));
+        processes.truncate(MOST_PROCESSES);
+        Summary {
+            peak_rss_bytes: Some(self.seen.peak_rss_bytes()).filter(|peak| *peak > 0),
+            rss: self.rss.series(),
+            processes,
+            least_available_bytes: self.least_available,
+            gpus,
+        }
     }
 
     /// Takes a sample if it is time to.
@@ -63,6 +100,8 @@ impl Samples {
     pub(super) fn take(&mut self, keeper: u32, written: [u64; 2]) {
         let totals = self.seen.sample(keeper);
         let now = Instant::now();
+        self.rss.take(now.duration_since(self.started), totals.rss_bytes);
+        self.least_available = self.least_available.into_iter().chain(host_memory::available()).min();
         // Counters only rise; a process that ended between two reads can make the sum dip.
         let before = self.recent.back().map_or(Duration::ZERO, |sample| sample.cpu);
         self.recent.push_back(Sample { at: now, cpu: totals.cpu.max(before), output: written.iter().sum() });
@@ -85,4 +124,10 @@ impl Samples {
         };
         (last.at.duration_since(first.at), last.output.saturating_sub(first.output), last.cpu.saturating_sub(first.cpu))
     }
+}
+
+/// A title that is not too long; the short name where there is none.
+fn short(title: String, comm: &str) -> String {
+    let title = if title.is_empty() { comm.to_owned() } else { title };
+    if title.chars().count() > TITLE { title.chars().take(TITLE).collect() } else { title }
 }

@@ -74,3 +74,4 @@ impl Watch<'_> {
         }
     }
 }
+            samples: Some(after::without_secrets(finished.samples.clone(), &self.hidden)),
