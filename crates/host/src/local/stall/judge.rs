@@ -24,7 +24,9 @@ pub(super) fn judge(first: &Stacks, second: &Stacks, apart: Duration) -> Judgeme
     let pairs: Option<Vec<(&ProcessStacks, &ProcessStacks)>> = second
         .processes
         .iter()
-        .map(|process| Some((first.processes.iter().find(|before| before.pid == process.pid && before.start_time == process.start_time)?, process)))
+        .map(|process| {
+            Some((first.processes.iter().find(|before| before.pid == process.pid && before.start_time == process.start_time)?, process))
+        })
         .collect();
     let Some(pairs) = pairs.filter(|pairs| pairs.len() == first.processes.len() && !pairs.is_empty()) else { return Judgement::MayGoOn };
     let same = |(before, now): &(&ProcessStacks, &ProcessStacks)| now.stands_as(before) && !now.runs && !before.runs;
