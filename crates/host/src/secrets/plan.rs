@@ -12,12 +12,19 @@ impl Masker {
         let mut plan = plan.clone();
         self.words(&mut plan.program.command);
         self.variables(&mut plan.program.env);
+        if let Some(check) = plan.program.ready.as_mut().and_then(|ready| ready.command.as_mut()) {
+            self.words(&mut check.command);
+        }
         for level in plan.factors.values_mut().flat_map(IndexMap::values_mut) {
             self.words(&mut level.args);
             self.variables(&mut level.env);
         }
         if let Some(workload) = &mut plan.workload {
             self.words(&mut workload.command);
+        }
+        let hooks = &mut plan.hooks;
+        for commands in [&mut hooks.setup, &mut hooks.prepare, &mut hooks.conclude, &mut hooks.cleanup] {
+            commands.iter_mut().for_each(|command| self.words(&mut command.argv));
         }
         plan
     }
@@ -46,9 +53,11 @@ mod tests {
 [program]
 command = ["serve", "--api-key", "sk-command", "--port", "{port}"]
 env = { HF_TOKEN = "sk-variable", MODE = "fast" }
-ready = { log = "ready" }
+ready = { log = "ready", command = ["ask", "--token", "sk-ready"] }
 [workload]
 command = ["load", "--token=sk-workload"]
+[hooks]
+setup = [["log-in", "--password", "sk-hook"]]
 [factors.level]
 one = { args = ["--password", "sk-level"] }
 two = { env = { DB_PASSWORD = "sk-of-two" } }

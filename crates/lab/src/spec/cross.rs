@@ -20,7 +20,7 @@ pub(super) fn unused_instruments(plan: &Plan, declared: &Declared, problems: &mu
 /// Warns where readiness is asked at a port that the program is never told.
 pub(super) fn untold_port(plan: &Plan, root: &Table<'_>, problems: &mut Problems<'_>) {
     let Some(ready) = &plan.program.ready else { return };
-    let asked = [&ready.http, &ready.port].into_iter().flatten().any(|text| text.mentions("port"));
+    let asked = ready.addresses().chain(&ready.port).any(|text| text.mentions("port"));
     if !asked || told(plan).any(|text| text.mentions("port")) {
         return;
     }

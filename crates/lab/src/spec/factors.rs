@@ -7,7 +7,7 @@ use super::command::{environment, templates, variables};
 use super::item::Item;
 use super::problems::Problems;
 use super::table::Table;
-use super::{name, schema};
+use super::{name, schema, treatment};
 use crate::plan::Level;
 
 /// The factor that instruments are the levels of.
@@ -38,7 +38,7 @@ fn factor(name: &str, item: &Item<'_>, problems: &mut Problems<'_>) -> IndexMap<
         name::check(name, "level", &item.key, problems);
         let level = level(&item, problems);
         if let Some(level) = &level
-            && let Some((twin, _)) = levels.iter().find(|(_, other)| *other == level)
+            && let Some((twin, _)) = levels.iter().find(|(_, other)| other.changes_the_same(level))
         {
             let message = format!("the levels `{twin}` and `{name}` are the same");
             problems.push(&item.key, Diagnostic::warning("spec.same_levels", message));
@@ -64,6 +64,7 @@ fn level(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Level> {
         args: table.get("args").map(|item| templates(&item, problems)).unwrap_or_default(),
         env: table.get("env").map(|item| environment(&item, problems)).unwrap_or_default(),
         unset: table.get("unset").map(|item| variables(&item, problems)).unwrap_or_default(),
+        treatment: table.get("treatment").and_then(|item| treatment::read(&item, problems)),
     };
     if let (Some(item), Some(both)) = (table.get("unset"), level.unset.iter().find(|name| level.env.contains_key(*name))) {
         problems.push(&item.span, item.invalid(&format!("removes `{both}`, which `env` of the same level sets")));

@@ -12,9 +12,6 @@ use bystander_supervise::{handover, listener, port};
 use super::place;
 use crate::{environment, machine};
 
-/// Stands for the port in checks that do not depend on it.
-const ANY_PORT: &str = "65535";
-
 /// Checks the program of every cell; gives the Python interpreter it runs under, where it is a Python program.
 pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathBuf> {
     if !plan.program.cwd.is_dir() {
@@ -22,11 +19,13 @@ pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathB
         problems.push(place(problem, plan, &plan.program.spans, "cwd").help("mend `cwd` in [program]"));
         return None;
     }
+    let fill = environment::checked_fill(plan);
+    let fill = environment::pairs(&fill);
     let mut python = None;
     let mut seen = Vec::new();
     for cell in &plan.cells {
-        let env = environment::of_trial(plan, cell, &[("port", ANY_PORT)], "check");
-        let command = environment::command(plan, cell, &[("port", ANY_PORT)]);
+        let env = environment::of_trial(plan, cell, &fill, "check");
+        let command = environment::command(plan, cell, &fill);
         let key = (command.first().cloned(), env.get(OsStr::new("PATH")).cloned());
         if !seen.contains(&key) {
             seen.push(key);
@@ -35,9 +34,17 @@ pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathB
             python = python.or_else(|| machine::interpreter_of(&program?, &env));
         }
     }
-    let baseline = environment::of_trial(plan, &plan.baseline, &[("port", ANY_PORT)], "check");
+    let baseline = environment::of_trial(plan, &plan.baseline, &fill, "check");
+    for (hook, command) in plan.hooks.all().flat_map(|(name, commands)| commands.iter().map(move |command| (name, command))) {
+        let words: Vec<String> = command.argv.iter().map(|word| word.fill(&fill)).collect();
+        if let Err(mut problem) = runnable(&format!("hooks.{hook}"), &words, &baseline, &plan.program.cwd) {
+            problem.file = Some(plan.file.clone());
+            problem.span.clone_from(&command.span);
+            problems.push(*problem);
+        }
+    }
     if let Some(workload) = &plan.workload {
-        let command: Vec<String> = workload.command.iter().map(|word| word.fill(&[("port", ANY_PORT)])).collect();
+        let command: Vec<String> = workload.command.iter().map(|word| word.fill(&fill)).collect();
         if let Err(problem) = runnable("workload", &command, &baseline, &plan.program.cwd) {
             problems.push(place(*problem, plan, &workload.spans, "command"));
         }
@@ -70,15 +77,18 @@ fn runnable(what: &str, command: &[String], env: &BTreeMap<OsString, OsString>, 
 
 /// The `python3` of the program's environment.
 pub(super) fn any_python(plan: &Plan) -> Option<PathBuf> {
-    let env = environment::of_trial(plan, &plan.baseline, &[("port", ANY_PORT)], "check");
+    let fill = environment::checked_fill(plan);
+    let env = environment::of_trial(plan, &plan.baseline, &environment::pairs(&fill), "check");
     resolve(OsStr::new("python3"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &plan.program.cwd).ok()
 }
 
 /// Ports that the file fixes must be free: the program would not get them.
 fn fixed_ports(plan: &Plan, problems: &mut Vec<Diagnostic>) {
     let Some(ready) = &plan.program.ready else { return };
-    let named = [ready.http.as_ref().and_then(fixed_port), ready.port.as_ref().and_then(|port| port.0.trim().parse().ok())];
-    for number in named.into_iter().flatten() {
+    let of_port = |port: &Template| port.0.trim().parse().ok();
+    let named: std::collections::BTreeSet<u16> =
+        ready.addresses().filter_map(fixed_port).chain(ready.port.as_ref().and_then(of_port)).collect();
+    for number in named {
         if !port::port_free(number) {
             let holder =
                 listener::listener_of(number).map_or_else(|| "a process of another user".to_owned(), |holder| crate::local::told(&holder));

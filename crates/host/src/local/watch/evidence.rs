@@ -1,29 +1,34 @@
 //! What shows that a program was ready, in words without its secrets.
 
-use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::evidence::Evidence;
+use bystander_model::ids::TimeNs;
 use bystander_supervise::ready::Readiness;
+use bystander_supervise::trial::Trial;
 
-use super::super::told;
+use super::super::ready;
 use super::Watch;
 use crate::secrets;
 
+/// Work that fails so soon after a program was ready may have come too early, in seconds; later it is the work that broke something.
+const EARLY_S: f64 = 30.0;
+
 impl Watch<'_> {
-    pub(super) fn evidence_of(&self, readiness: &Readiness) -> Vec<Evidence> {
-        let log = readiness.log.as_ref().map(|line| Evidence::log(self.trial, line.stream, line.number, line.text().trim_end()));
-        let http = readiness.http.as_ref().map(|answer| Evidence {
-            trial: Some(self.trial),
-            kind: EvidenceKind::Http,
-            place: answer.url.clone(),
-            text: match &readiness.listener {
-                Some(holder) => format!("answered {} by {} of this trial", answer.status, self.blotted(&told(holder))),
-                None => format!("answered {}", answer.status),
-            },
-        });
-        let port = readiness.listener.as_ref().filter(|_| readiness.http.is_none()).map(|holder| {
-            let text = format!("{} of this trial listens", self.blotted(&told(holder)));
-            Evidence::sample(self.trial, "/proc/net/tcp", &text)
-        });
-        log.into_iter().chain(http).chain(port).collect()
+    pub(super) fn evidence_of(&self, readiness: &Readiness, started: TimeNs) -> Vec<Evidence> {
+        let found = ready::evidence(self.trial, readiness, started).into_iter();
+        found.map(|evidence| Evidence { text: self.blotted(&evidence.text), ..evidence }).collect()
+    }
+
+    /// Looks whether a program whose workload has failed at once still is what it was when it counted as ready.
+    pub(super) fn look_again(&mut self, trial: &Trial) {
+        let Some(ready) = &self.facts.ready else { return };
+        let failed = self.facts.workload.as_ref().is_some_and(|end| !end.succeeded() && !end.timed_out);
+        if self.exited || !failed || trial.now_ns().seconds_since(ready.at) > EARLY_S {
+            return;
+        }
+        if let Err(why) = trial.still_ready() {
+            let text = self.blotted(&format!("looked at again when the workload had failed: {why}"));
+            self.facts.too_early.get_or_insert_with(|| Evidence::sample(self.trial, "readiness", &text));
+        }
     }
 
     /// A text without the secrets that the program was given.

@@ -1,0 +1,192 @@
+//! Whether the treatment that a level declares is seen in the program: in every trial of the level, and in none of another level of its factor.
+//!
+//! A trial of which that is not so is void: what it shows is not of the level that it stands for.
+
+use bystander_lab::cause::{CauseReader, Contamination, TrialFacts};
+use bystander_lab::plan::{Plan, Treatment};
+use bystander_model::cell::Cell;
+use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::ids::TrialId;
+use bystander_supervise::output::Line;
+use regex::Regex;
+
+/// The longest part of what was seen that is kept, in bytes.
+const SHOWN_BYTES: usize = 300;
+
+/// Where a pattern is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Log,
+    Configuration,
+}
+
+/// One pattern of one level.
+#[derive(Debug)]
+struct Sought {
+    factor: String,
+    level: String,
+    place: Place,
+    pattern: Regex,
+    /// Whether the trial is of this level, or of one that declares the same.
+    is_own: bool,
+    seen: Option<Evidence>,
+}
+
+/// The treatments of the factors of one trial.
+#[derive(Debug)]
+pub(in super::super) struct Treatments {
+    trial: TrialId,
+    cell: Cell,
+    sought: Vec<Sought>,
+    lines: u64,
+}
+
+impl Treatments {
+    /// Prepares what is to be seen, and what is not, in a trial of a cell.
+    pub(in super::super) fn new(plan: &Plan, cell: &Cell, trial: TrialId) -> Self {
+        let mut sought: Vec<Sought> = Vec::new();
+        for (factor, levels) in &plan.factors {
+            let Some(here) = cell.levels.get(factor) else { continue };
+            let own = levels.get(here).and_then(|level| level.treatment.clone()).unwrap_or_default();
+            let others =
+                levels.iter().filter(|(name, _)| *name != here).filter_map(|(name, level)| Some((name, level.treatment.as_ref()?)));
+            let all = std::iter::once((here, &own)).chain(others);
+            sought.extend(all.flat_map(|(level, treatment)| of_level(factor, level, level == here, treatment, &own)));
+        }
+        Self { trial, cell: cell.clone(), sought, lines: 0 }
+    }
+
+    /// Takes one line of the program.
+    pub(in super::super) fn line(&mut self, line: &Line) {
+        self.lines += 1;
+        let open = self.sought.iter_mut().filter(|sought| sought.place == Place::Log && sought.seen.is_none());
+        let mut text = None;
+        for sought in open {
+            let text = text.get_or_insert_with(|| line.text());
+            if let Some(found) = sought.pattern.find(text) {
+                sought.seen = Some(Evidence::log(self.trial, line.stream, line.number, around(text, found.range())));
+            }
+        }
+    }
+
+    /// Says what was seen, and voids the trial where that is not as declared.
+    pub(in super::super) fn conclude(mut self, facts: &mut TrialFacts, readers: &[Box<dyn CauseReader>]) {
+        if self.sought.is_empty() {
+            return;
+        }
+        let configuration = readers.iter().find_map(|reader| reader.finish(self.trial, None).configuration);
+        self.look_into(configuration.as_ref());
+        let own: Vec<&Sought> = self.sought.iter().filter(|sought| sought.is_own).collect();
+        if let Some(missing) = own.iter().find(|sought| sought.seen.is_none()) {
+            facts.contamination.push(self.not_seen(missing, configuration.as_ref(), facts));
+        } else if let Some((foreign, seen)) =
+            self.sought.iter().find_map(|sought| Some((sought, sought.seen.as_ref().filter(|_| !sought.is_own)?)))
+        {
+            facts.contamination.push(self.seen_elsewhere(foreign, seen));
+        }
+        facts.shown.extend(self.sought.iter().filter(|sought| sought.is_own).filter_map(|sought| sought.seen.clone()));
+        let absent = self.sought.iter().filter(|sought| !sought.is_own && sought.seen.is_none());
+        facts.shown.extend(absent.map(|sought| {
+            let text =
+                format!("the treatment of {}={} is {}", sought.factor, sought.level, self.nowhere(sought.place, configuration.as_ref()));
+            Evidence::sample(self.trial, "treatment", &text)
+        }));
+    }
+
+    fn look_into(&mut self, configuration: Option<&Evidence>) {
+        let Some(configuration) = configuration else { return };
+        for sought in self.sought.iter_mut().filter(|sought| sought.place == Place::Configuration) {
+            let found = sought.pattern.find(&configuration.text);
+            sought.seen = found.map(|found| Evidence { text: around(&configuration.text, found.range()), ..configuration.clone() });
+        }
+    }
+
+    /// Where it was looked for without being found.
+    fn nowhere(&self, place: Place, configuration: Option<&Evidence>) -> String {
+        match (place, configuration) {
+            (Place::Log, _) => format!("not in the {} lines of its output", self.lines),
+            (Place::Configuration, Some(at)) => format!("not in the configuration that it printed ({})", at.place),
+            (Place::Configuration, None) => {
+                format!("not to be told: in the {} lines of its output is no configuration that a reader knows", self.lines)
+            }
+        }
+    }
+
+    fn not_seen(&self, missing: &Sought, configuration: Option<&Evidence>, facts: &TrialFacts) -> Contamination {
+        let Sought { factor, level, pattern, .. } = missing;
+        let nowhere = self.nowhere(missing.place, configuration);
+        let mut text = format!("the treatment of {factor}={level} is not visible: `{pattern}` is {nowhere}");
+        if let Some(early) = too_early(facts) {
+            text = format!("{text}; {early}, perhaps before it could show it");
+        }
+        let mut evidence = vec![Evidence::sample(self.trial, "treatment", &format!("`{pattern}` is {nowhere}"))];
+        evidence.extend(configuration.filter(|_| missing.place == Place::Configuration).map(clipped));
+        evidence.extend(facts.scan.last_line().map(|line| line.evidence(self.trial)));
+        contamination(text, evidence)
+    }
+
+    fn seen_elsewhere(&self, foreign: &Sought, seen: &Evidence) -> Contamination {
+        let Sought { factor, level, pattern, .. } = foreign;
+        let here = self.cell.levels.get(factor).map_or("", String::as_str);
+        let text = format!(
+            "the treatment of {factor}={level} is visible in a trial of {factor}={here}: `{pattern}` matches {}: {}",
+            seen.place, seen.text
+        );
+        contamination(text, vec![seen.clone()])
+    }
+}
+
+/// The patterns of one level, unless the trial's own level declares the same.
+fn of_level<'a>(
+    factor: &'a str,
+    level: &'a str,
+    is_own: bool,
+    treatment: &'a Treatment,
+    own: &'a Treatment,
+) -> impl Iterator<Item = Sought> + use<'a> {
+    let log = treatment.log.as_ref().filter(|log| is_own || own.log.as_ref() != Some(*log)).map(|log| (Place::Log, log));
+    let configuration = treatment.configuration.as_ref().filter(|pattern| is_own || own.configuration.as_ref() != Some(*pattern));
+    let both = log.into_iter().chain(configuration.map(|pattern| (Place::Configuration, pattern)));
+    // Patterns were checked with the plan.
+    both.filter_map(move |(place, pattern)| {
+        let pattern = Regex::new(pattern).ok()?;
+        Some(Sought { factor: factor.to_owned(), level: level.to_owned(), place, pattern, is_own, seen: None })
+    })
+}
+
+/// How the program ended before it was ready, or by itself, where it did.
+fn too_early(facts: &TrialFacts) -> Option<String> {
+    let before = if facts.expects_ready && facts.ready.is_none() { " before it was ready" } else { "" };
+    match (facts.signal, facts.exit) {
+        _ if facts.stopped.is_some() && before.is_empty() => None,
+        _ if facts.stopped.is_some() => Some("it was never ready".to_owned()),
+        (Some(signal), _) => Some(format!("it was ended by signal {signal}{before}")),
+        (None, Some(0)) if before.is_empty() => None,
+        (None, Some(code)) => Some(format!("it ended with exit code {code}{before}")),
+        (None, None) => None,
+    }
+}
+
+fn contamination(text: String, evidence: Vec<Evidence>) -> Contamination {
+    Contamination { class: "treatment_not_visible".to_owned(), text, evidence }
+}
+
+fn clipped(evidence: &Evidence) -> Evidence {
+    Evidence {
+        kind: EvidenceKind::Log,
+        text: evidence.text[..evidence.text.floor_char_boundary(SHOWN_BYTES)].to_owned(),
+        ..evidence.clone()
+    }
+}
+
+/// What matched, with what stands before and after it, so that a long line of a configuration does not hide it.
+fn around(text: &str, found: std::ops::Range<usize>) -> String {
+    if text.len() <= SHOWN_BYTES {
+        return text.trim_end().to_owned();
+    }
+    let beside = SHOWN_BYTES.saturating_sub(found.len()) / 2;
+    let from = text.floor_char_boundary(found.start.saturating_sub(beside));
+    let to = text.floor_char_boundary((found.end + beside).min(from + 2 * SHOWN_BYTES).min(text.len()));
+    let (before, after) = (if from > 0 { "…" } else { "" }, if to < text.len() { "…" } else { "" });
+    format!("{before}{}{after}", text[from..to].trim())
+}
