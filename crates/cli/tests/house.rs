@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
 
 /// What may be used, beside what everybody may use: all use `model`, and the command uses all.
-const EDGES: [(&str, &str); 7] = [
+const EDGES: [(&str, &str); 8] = [
     ("probe", "edit"),
     ("probe", "recorder"),
     ("host", "lab"),
@@ -17,6 +17,7 @@ const EDGES: [(&str, &str); 7] = [
     ("host", "probe"),
     ("host", "edit"),
     ("host", "store"),
+    ("host", "traffic"),
 ];
 /// The command that puts the parts together.
 const COMMAND: &str = "bystander";

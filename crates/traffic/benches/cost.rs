@@ -1,0 +1,2 @@
+//! What a streamed token costs the client.
+fn main() {}

@@ -1,0 +1,360 @@
+//! The loop: starts requests when they are meant to start, takes what comes, ends what takes too long.
+//!
+//! All sockets at which something happened are told of at once, and one time stamp is taken for all of them before the first byte is read. What comes while
+//! a round is worked on is seen at the start of the next, so the length of the rounds is the error of the clock; it is measured.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use crate::answer::{Answer, Standing};
+use crate::arrivals::Arrivals;
+use crate::clock::{self, Ns};
+use crate::connection::{Connection, Exchange, READING, State, WRITING, connect};
+use crate::fault::Fault;
+use crate::measure::{Measure, Outcome, Rows};
+use crate::poller::{Happened, Poller};
+use crate::request::Requests;
+
+/// So much is read at once, from whichever socket.
+const BUFFER: usize = 128 << 10;
+/// After so many sockets of a round, starts that are due meanwhile are not kept waiting.
+const STRIDE: usize = 32;
+
+/// Everything that outlives one part of a load: sockets, and what is read into.
+pub(crate) struct Engine {
+    poller: Poller,
+    addresses: Vec<SocketAddr>,
+    requests: Requests,
+    timeout: Ns,
+    /// No more connections than this at a time.
+    most: usize,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    idle: Vec<usize>,
+    busy: usize,
+    /// When requests are over at the latest, in the order of their starts.
+    deadlines: VecDeque<(Ns, u64)>,
+    buffer: Vec<u8>,
+    number: u64,
+}
+
+/// A place for a connection; its generation tells late news of one that is gone from news of the next.
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u32,
+    connection: Option<Connection>,
+}
+
+/// What is measured while the loop runs.
+pub(crate) struct Part<'a> {
+    pub(crate) arrivals: Arrivals,
+    pub(crate) measure: &'a mut Measure,
+    pub(crate) rows: &'a mut Rows,
+}
+
+impl Engine {
+    pub(crate) fn new(addresses: Vec<SocketAddr>, requests: Requests, timeout: Ns, most: usize) -> Result<Self, Errno> {
+        Ok(Self {
+            poller: Poller::new()?,
+            addresses,
+            requests,
+            timeout,
+            most,
+            slots: Vec::new(),
+            free: Vec::new(),
+            idle: Vec::new(),
+            busy: 0,
+            deadlines: VecDeque::new(),
+            buffer: vec![0; BUFFER],
+            number: 0,
+        })
+    }
+
+    /// Whether usage is still asked for: a server that refuses the wish is not asked again.
+    pub(crate) fn asks_usage(&self) -> bool {
+        self.requests.asks_usage
+    }
+
+    /// How often each prompt was asked on average; `None` where no two are alike.
+    pub(crate) fn repeats(&self) -> Option<f64> {
+        self.requests.different().map(|different| self.number as f64 / different as f64)
+    }
+
+    /// Runs one part of a load until its last request is over. `look` is called now and then.
+    pub(crate) fn run(&mut self, part: &mut Part<'_>, mut look: impl FnMut(&Measure, Ns)) -> Result<(), Errno> {
+        let mut happened = Vec::new();
+        loop {
+            let now = clock::now();
+            self.start_due(part, now)?;
+            self.end_late(part, now);
+            let next = part.arrivals.next();
+            if self.busy == 0 && next.is_none() {
+                return Ok(());
+            }
+            look(part.measure, now);
+            let next = next.filter(|_| self.busy < self.most).unwrap_or(Ns::MAX);
+            let deadline = self.deadlines.front().map_or(Ns::MAX, |(deadline, _)| *deadline);
+            self.poller.wait(next.min(deadline), &mut happened)?;
+            let at = clock::now();
+            for (index, event) in happened.iter().enumerate() {
+                if index % STRIDE == STRIDE - 1 && part.arrivals.next().is_some_and(|next| next <= at) {
+                    self.start_due(part, clock::now())?;
+                }
+                self.happened(part, *event, at)?;
+            }
+            if !happened.is_empty() {
+                part.measure.round.record(clock::now().saturating_sub(at));
+            }
+        }
+    }
+
+    fn start_due(&mut self, part: &mut Part<'_>, now: Ns) -> Result<(), Errno> {
+        while self.busy < self.most
+            && let Some(intended) = part.arrivals.take(now)
+        {
+            let number = self.number;
+            self.number += 1;
+            let started = clock::now();
+            part.measure.started(intended, started);
+            let asks_usage = self.requests.asks_usage;
+            let bytes = self.requests.bytes(number);
+            let exchange = Exchange {
+                number,
+                intended,
+                started,
+                connect: None,
+                asks_usage,
+                again: false,
+                bytes,
+                written: 0,
+                answer: Answer::default(),
+            };
+            self.busy += 1;
+            self.send(part, Box::new(exchange))?;
+        }
+        Ok(())
+    }
+
+    /// Sends a request on a connection that waits for one, or on a new one.
+    fn send(&mut self, part: &mut Part<'_>, mut exchange: Box<Exchange>) -> Result<(), Errno> {
+        let deadline = exchange.started.saturating_add(self.timeout);
+        while let Some(index) = self.idle.pop() {
+            let Some(connection) = &mut self.slots[index].connection else { continue };
+            connection.exchange = Some(exchange);
+            match connection.write() {
+                Ok(()) => {
+                    let writing = connection.state == State::Writing;
+                    self.await_answer(index, deadline);
+                    return if writing { self.watch(index, WRITING) } else { Ok(()) };
+                }
+                // The server closed it while it was idle; nothing of the request went out.
+                Err(_) => match self.close(index) {
+                    Some(back) => exchange = back,
+                    None => return Ok(()),
+                },
+            }
+            exchange.written = 0;
+        }
+        self.open(part, exchange, 0, deadline)
+    }
+
+    /// Begins a new connection for a request.
+    fn open(&mut self, part: &mut Part<'_>, exchange: Box<Exchange>, address: usize, deadline: Ns) -> Result<(), Errno> {
+        let socket = match connect(&self.addresses[address]) {
+            Ok(socket) => socket,
+            Err(errno) if address + 1 < self.addresses.len() && errno == Errno::CONNREFUSED => {
+                return self.open(part, exchange, address + 1, deadline);
+            }
+            Err(errno) => {
+                self.over(part, *exchange, clock::now(), Err(Fault::of_connect(errno)));
+                return Ok(());
+            }
+        };
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() - 1
+        });
+        let slot = &mut self.slots[index];
+        slot.connection = Some(Connection { socket, state: State::Connecting { address }, exchange: Some(exchange) });
+        let key = key(index, slot.generation);
+        if let Some(connection) = &slot.connection {
+            self.poller.add(&connection.socket, key, WRITING)?;
+        }
+        self.await_answer(index, deadline);
+        Ok(())
+    }
+
+    fn await_answer(&mut self, index: usize, deadline: Ns) {
+        self.deadlines.push_back((deadline, key(index, self.slots[index].generation)));
+    }
+
+    fn watch(&self, index: usize, flags: EventFlags) -> Result<(), Errno> {
+        let slot = &self.slots[index];
+        let Some(connection) = &slot.connection else { return Ok(()) };
+        self.poller.modify(&connection.socket, key(index, slot.generation), flags)
+    }
+
+    /// Closes a connection and hands back the request that was on it.
+    fn close(&mut self, index: usize) -> Option<Box<Exchange>> {
+        let slot = &mut self.slots[index];
+        let connection = slot.connection.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(index);
+        connection.exchange
+    }
+
+    fn happened(&mut self, part: &mut Part<'_>, event: Happened, at: Ns) -> Result<(), Errno> {
+        let Some(index) = self.index_of(event.key) else { return Ok(()) };
+        let Some(connection) = &mut self.slots[index].connection else { return Ok(()) };
+        match connection.state {
+            State::Connecting { address } => self.connected(part, index, address, at),
+            State::Idle => {
+                // An end, or bytes that nobody asked for.
+                self.close(index);
+                self.idle.retain(|idle| *idle != index);
+                Ok(())
+            }
+            State::Writing if event.flags.contains(EventFlags::OUT) => match connection.write() {
+                Ok(()) if connection.state == State::Reading => self.watch(index, READING),
+                Ok(()) => Ok(()),
+                // What the server says before it hangs up is worth more than that it did.
+                Err(_) => self.read(part, index, at),
+            },
+            State::Writing | State::Reading => self.read(part, index, at),
+        }
+    }
+
+    /// The connection of a key, where it is still the same.
+    fn index_of(&self, key: u64) -> Option<usize> {
+        let index = usize::try_from(key & u64::from(u32::MAX)).ok()?;
+        let slot = self.slots.get(index)?;
+        (u64::from(slot.generation) == key >> 32 && slot.connection.is_some()).then_some(index)
+    }
+
+    fn connected(&mut self, part: &mut Part<'_>, index: usize, address: usize, at: Ns) -> Result<(), Errno> {
+        let Some(connection) = &mut self.slots[index].connection else { return Ok(()) };
+        if let Err(errno) = connection.connected() {
+            let Some(exchange) = self.close(index) else { return Ok(()) };
+            if address + 1 < self.addresses.len() && errno == Errno::CONNREFUSED {
+                let deadline = exchange.started.saturating_add(self.timeout);
+                return self.open(part, exchange, address + 1, deadline);
+            }
+            self.over(part, *exchange, at, Err(Fault::of_connect(errno)));
+            return Ok(());
+        }
+        if let Some(exchange) = &mut connection.exchange {
+            exchange.connect = Some(at.saturating_sub(exchange.started));
+        }
+        match connection.write() {
+            Ok(()) if connection.state == State::Reading => self.watch(index, READING),
+            Ok(()) => Ok(()),
+            Err(_) => self.read(part, index, at),
+        }
+    }
+
+    /// Takes what came. One read a round: a server that never stops sending must not keep the others waiting.
+    fn read(&mut self, part: &mut Part<'_>, index: usize, at: Ns) -> Result<(), Errno> {
+        let Some(connection) = &mut self.slots[index].connection else { return Ok(()) };
+        let Some(exchange) = &mut connection.exchange else { return Ok(()) };
+        let (length, _) = match rustix::net::recv(&connection.socket, &mut self.buffer[..], rustix::net::RecvFlags::empty()) {
+            Ok(read) => read,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(errno) => return self.broken(part, index, at, Some(errno)),
+        };
+        if length == 0 {
+            return self.broken(part, index, at, None);
+        }
+        let itl = &mut part.measure.itl;
+        let standing = exchange.answer.take(&self.buffer[..length], at, &mut |gap| itl.record(gap));
+        match standing {
+            Ok(Standing::Open) => Ok(()),
+            Ok(Standing::Over { reusable }) if reusable && connection.state == State::Reading => {
+                connection.state = State::Idle;
+                let exchange = connection.exchange.take();
+                self.idle.push(index);
+                exchange.into_iter().for_each(|exchange| self.over(part, *exchange, at, Ok(())));
+                Ok(())
+            }
+            Ok(Standing::Over { .. }) => {
+                self.close(index).into_iter().for_each(|exchange| self.over(part, *exchange, at, Ok(())));
+                Ok(())
+            }
+            Err(fault) => {
+                let Some(exchange) = self.close(index) else { return Ok(()) };
+                self.failed(part, exchange, at, fault)
+            }
+        }
+    }
+
+    /// The connection ended, in order or not.
+    fn broken(&mut self, part: &mut Part<'_>, index: usize, at: Ns, errno: Option<Errno>) -> Result<(), Errno> {
+        let Some(mut exchange) = self.close(index) else { return Ok(()) };
+        let was_idle_before = exchange.connect.is_none();
+        if was_idle_before && !exchange.again && !exchange.answer.has_begun() {
+            // The server closed an idle connection just as the request went out.
+            return self.again(part, exchange);
+        }
+        let itl = &mut part.measure.itl;
+        let closed = exchange.answer.close(at, &mut |gap| itl.record(gap));
+        let result = match (closed, errno) {
+            (Ok(()), _) => Ok(()),
+            (Err(Fault::Http(_)), Some(errno)) => Err(Fault::Reset(errno)),
+            (Err(fault), _) => Err(fault),
+        };
+        self.over(part, *exchange, at, result);
+        Ok(())
+    }
+
+    fn failed(&mut self, part: &mut Part<'_>, exchange: Box<Exchange>, at: Ns, fault: Fault) -> Result<(), Errno> {
+        let refuses_wish = matches!(&fault, Fault::Status { status: 400 | 422, text } if text.contains("stream_options"));
+        if refuses_wish && exchange.asks_usage && !exchange.again {
+            self.requests.asks_usage = false;
+            return self.again(part, exchange);
+        }
+        self.over(part, *exchange, at, Err(fault));
+        Ok(())
+    }
+
+    /// Sends a request a second time, on a new connection; its times run on.
+    fn again(&mut self, part: &mut Part<'_>, exchange: Box<Exchange>) -> Result<(), Errno> {
+        part.measure.retried += 1;
+        let bytes = self.requests.bytes(exchange.number);
+        let asks_usage = self.requests.asks_usage;
+        let deadline = exchange.started.saturating_add(self.timeout);
+        let next = Exchange { bytes, written: 0, answer: Answer::default(), again: true, asks_usage, ..*exchange };
+        self.open(part, Box::new(next), 0, deadline)
+    }
+
+    /// Ends requests whose time is over.
+    fn end_late(&mut self, part: &mut Part<'_>, now: Ns) {
+        while let Some(&(deadline, key)) = self.deadlines.front() {
+            let index = self.index_of(key);
+            let exchange = index.and_then(|index| self.slots[index].connection.as_ref()?.exchange.as_ref());
+            // A connection may be on its next request already.
+            let is_of_this = exchange.is_some_and(|exchange| exchange.started.saturating_add(self.timeout) == deadline);
+            if is_of_this && deadline > now {
+                return;
+            }
+            self.deadlines.pop_front();
+            if is_of_this && let Some(mut exchange) = index.and_then(|index| self.close(index)) {
+                let result = exchange.answer.time_out();
+                self.over(part, *exchange, now, result);
+            }
+        }
+    }
+
+    fn over(&mut self, part: &mut Part<'_>, exchange: Exchange, at: Ns, result: Result<(), Fault>) {
+        self.busy -= 1;
+        part.arrivals.ended(at, result.is_err());
+        let Exchange { number, intended, started, connect, answer, .. } = exchange;
+        let outcome = Outcome { number, intended, started, connect, end: at, seen: answer.into_seen(), result };
+        part.measure.ended(outcome, part.rows);
+    }
+}
+
+fn key(index: usize, generation: u32) -> u64 {
+    u64::from(generation) << 32 | index as u64
+}
