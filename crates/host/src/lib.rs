@@ -11,5 +11,6 @@ pub mod machine;
 pub mod metrics;
 pub mod owner;
 pub mod proof;
+pub mod scrape;
 pub mod secrets;
 pub mod watching;

@@ -1,145 +1,313 @@
-//! Metrics read from lines as they pass: nothing is kept but what matched.
+//! The metrics of one trial: each number with the place where it was read, and each missing one with the reason.
+//!
+//! Output is read as it passes, hits as they come, the program's own server before and after its workload, files and samples when the trial is over.
 
-use bystander_lab::plan::{MetricSource, Pick, Plan};
-use bystander_model::evidence::{Evidence, Stream};
-use bystander_model::ids::TrialId;
+mod extract;
+mod file;
+mod hits;
+mod lines;
+pub(crate) mod sieve;
+mod tally;
+
+use std::path::{Path, PathBuf};
+
+use bystander_lab::place::TrialOrder;
+use bystander_lab::plan::{Extract, MetricSource, Pick, Plan};
+use bystander_model::engine::EngineReading;
+use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
+use bystander_model::hit::{Hit, Receipt};
+use bystander_model::ids::{TimeNs, TrialId};
+use bystander_model::reading::LogBlock;
+use bystander_model::samples::Samples;
+use bystander_model::traffic::Summary;
+use bystander_supervise::Trial;
 use indexmap::IndexMap;
-use regex::Regex;
+
+use self::file::Before;
+use self::hits::OfHits;
+use self::lines::{Lines, Wanted};
+use crate::scrape::prometheus::Exposition;
+use crate::scrape::series;
+use crate::scrape::{Kept, Scraper};
+
+/// The longest part of a line that is kept as evidence, in bytes.
+const SHOWN: usize = 1000;
 
 /// Reads the metrics of one trial.
 #[derive(Debug)]
 pub struct Reader {
     trial: TrialId,
-    sought: Vec<Sought>,
+    program: Lines,
+    workload: Lines,
+    hits: IndexMap<String, OfHits>,
+    scraper: Scraper,
+    files: IndexMap<String, Before>,
+    folder: PathBuf,
+    fill: Vec<(String, String)>,
 }
 
-#[derive(Debug)]
-struct Sought {
-    name: String,
-    pattern: Regex,
-    pick: Pick,
-    of_workload: bool,
-    matches: u64,
-    value: Option<f64>,
-    evidence: Option<Evidence>,
+/// What was measured of a trial as a whole.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Measured<'a> {
+    /// Seconds from spawn to ready.
+    pub ready_s: Option<f64>,
+    /// Seconds from spawn to the last process gone.
+    pub wall_s: f64,
+    /// The highest resident memory of the tree, in bytes.
+    pub peak_rss_bytes: Option<u64>,
+    /// Samples of memory.
+    pub samples: Option<&'a Samples>,
+    /// What came of built-in traffic.
+    pub traffic: Option<&'a Summary>,
+}
+
+/// What came of a trial's metrics.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// Every metric of the plan; `None` where there is no value.
+    pub values: IndexMap<String, Option<f64>>,
+    /// Where each was read, or why there is none.
+    pub evidence: IndexMap<String, Evidence>,
+    /// What the engine said of itself, where a metric asks.
+    pub engine: Option<EngineReading>,
 }
 
 impl Reader {
-    /// Prepares the patterns of a plan. A pattern that does not compile was refused with the plan; here it reads nothing.
+    /// Prepares the metrics of a plan for one trial.
     #[must_use]
-    pub fn new(plan: &Plan, trial: TrialId) -> Self {
-        let sought = plan.metrics.iter().filter_map(|(name, metric)| {
-            let (pattern, pick, of_workload) = match &metric.source {
-                MetricSource::Log { pattern, pick } => (pattern, *pick, false),
-                MetricSource::Workload { pattern, pick } => (pattern, *pick, true),
-                _ => return None,
-            };
-            let pattern = Regex::new(pattern).ok()?;
-            Some(Sought { name: name.clone(), pattern, pick, of_workload, matches: 0, value: None, evidence: None })
+    pub fn new(plan: &Plan, order: &TrialOrder) -> Self {
+        let trial = order.trial;
+        let lines = |of_workload: bool| {
+            Lines::new(trial, plan.metrics.iter().filter_map(move |(name, metric)| wanted(name, &metric.source, of_workload)))
+        };
+        let hits = plan.metrics.iter().filter_map(|(name, metric)| {
+            let MetricSource::Hits { probe, value, pick, over } = &metric.source else { return None };
+            let is_put_in = plan.probes_of(&order.slot.cell).any(|known| known.spec.name == *probe);
+            Some((name.clone(), OfHits::new(trial, probe, value, *pick, *over, is_put_in)))
         });
-        Self { trial, sought: sought.collect() }
+        Self {
+            trial,
+            program: lines(false),
+            workload: lines(true),
+            hits: hits.collect(),
+            scraper: Scraper::default(),
+            files: IndexMap::new(),
+            folder: PathBuf::new(),
+            fill: Vec::new(),
+        }
+    }
+
+    /// Looks at what is there before the launch. `fill` stands for the placeholders, `folder` is the trial's own, `hidden` are its secrets.
+    #[must_use]
+    pub fn before_launch(mut self, plan: &Plan, fill: &[(&str, &str)], folder: &Path, cwd: &Path, hidden: &[String]) -> Self {
+        self.scraper = Scraper::new(plan, fill, folder, hidden);
+        for (name, metric) in &plan.metrics {
+            if let MetricSource::File { path, .. } = &metric.source {
+                self.files.insert(name.clone(), Before::look(&cwd.join(path.fill(fill))));
+            }
+        }
+        folder.clone_into(&mut self.folder);
+        self.fill = fill.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        self
+    }
+
+    /// The program is ready: its server is asked where a metric counts from here. Blocks for some seconds at most.
+    pub fn ready(&mut self, trial: &Trial) {
+        self.scraper.ready(trial);
+    }
+
+    /// The workload is over, or there is none and the program is ready. Blocks for some seconds at most.
+    pub fn worked(&mut self, trial: &Trial) {
+        self.scraper.worked(trial);
     }
 
     /// Takes one line.
     pub fn line(&mut self, stream: Stream, number: u64, text: &str) {
-        for sought in self.sought.iter_mut().filter(|sought| sought.of_workload == stream.is_of_workload()) {
-            let Some(found) = sought.pattern.captures(text).and_then(|groups| groups.get(1)) else { continue };
-            // A match that is no number is a match all the same: it makes an "only" ambiguous rather than invisible.
-            sought.take(found.as_str().parse().ok(), || Evidence::log(self.trial, stream, number, text.trim_end()));
-        }
+        self.block(&LogBlock { stream, first: number, time: TimeNs(0), text });
+    }
+
+    /// Takes lines of one stream, in their order.
+    pub fn block(&mut self, block: &LogBlock<'_>) {
+        let lines = if block.stream.is_of_workload() { &mut self.workload } else { &mut self.program };
+        lines.block(block);
+    }
+
+    /// Takes a hit.
+    pub fn hit(&mut self, hit: &Hit) {
+        self.hits.values_mut().for_each(|metric| metric.hit(hit));
+    }
+
+    /// Takes a process's account of a probe.
+    pub fn receipt(&mut self, receipt: &Receipt) {
+        self.hits.values_mut().for_each(|metric| metric.receipt(receipt));
     }
 
     /// The values and where each was read.
     #[must_use]
-    pub fn finish(self) -> (IndexMap<String, Option<f64>>, IndexMap<String, Evidence>) {
-        let mut values = IndexMap::new();
-        let mut evidence = IndexMap::new();
-        for sought in self.sought {
-            let ambiguous = sought.pick == Pick::Only && sought.matches > 1;
-            values.insert(sought.name.clone(), sought.value.filter(|_| !ambiguous));
-            if let Some(mut found) = sought.evidence {
-                if ambiguous {
-                    found.text = format!("one of {} matching lines, so none counts: {}", sought.matches, found.text);
-                } else if sought.value.is_none_or(|value| !value.is_finite()) {
-                    found.text = format!("the match is not a number: {}", found.text);
+    pub fn finish(self, plan: &Plan, measured: &Measured<'_>) -> Values {
+        let Self { trial, program, workload, hits, scraper, files, folder, fill } = self;
+        let engine = scraper.engine();
+        let mut seen: IndexMap<String, (Option<f64>, Option<Evidence>)> = IndexMap::new();
+        seen.extend(program.finish().into_iter().chain(workload.finish()).map(|(name, value, evidence)| (name, (value, evidence))));
+        seen.extend(hits.into_iter().map(|(name, metric)| (name, metric.finish())));
+        let fill: Vec<(&str, &str)> = fill.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let end = End { trial, scraper: &scraper, engine: engine.as_ref(), files: &files, folder: &folder, fill: &fill, measured };
+        let mut out = Values::default();
+        for (name, metric) in &plan.metrics {
+            let (value, evidence) = end.read(name, &metric.source, seen.swap_remove(name).unwrap_or_default());
+            out.values.insert(name.clone(), value.filter(|value| value.is_finite()));
+            out.evidence.extend(evidence.map(|evidence| (name.clone(), evidence)));
+        }
+        out.engine = engine;
+        out
+    }
+}
+
+/// What is read of the program's or the workload's lines.
+fn wanted<'p>(name: &'p str, source: &'p MetricSource, of_workload: bool) -> Option<Wanted<'p>> {
+    let (text, pick, is_json, is_of_workload) = match source {
+        MetricSource::Log { pattern, pick } => (pattern, pick, false, false),
+        MetricSource::LogJson { json, pick } => (json, pick, true, false),
+        MetricSource::Workload { pattern, pick } => (pattern, pick, false, true),
+        MetricSource::WorkloadJson { json, pick } => (json, pick, true, true),
+        _ => return None,
+    };
+    (is_of_workload == of_workload).then_some(Wanted { name, text, is_json, pick: *pick })
+}
+
+type Read = (Option<f64>, Option<Evidence>);
+
+/// What there is when a trial is over.
+struct End<'a> {
+    trial: TrialId,
+    scraper: &'a Scraper,
+    engine: Option<&'a EngineReading>,
+    files: &'a IndexMap<String, Before>,
+    folder: &'a Path,
+    fill: &'a [(&'a str, &'a str)],
+    measured: &'a Measured<'a>,
+}
+
+impl End<'_> {
+    fn read(&self, name: &str, source: &MetricSource, seen: Read) -> Read {
+        match source {
+            MetricSource::Log { .. } | MetricSource::LogJson { .. } | MetricSource::Workload { .. } | MetricSource::Hits { .. } => seen,
+            MetricSource::WorkloadJson { json, pick } => self.whole_output(json, *pick).unwrap_or(seen),
+            MetricSource::File { read, pick, .. } => self.file(name, read, *pick),
+            MetricSource::Http { url, read, pick } => self.page(&url.fill(self.fill), read, *pick),
+            MetricSource::Prometheus { series, when, pick, .. } => {
+                let [before, after] = self.scraper.metrics(name);
+                let parse = |asked: &Result<Kept, String>| asked.as_ref().ok().map(|kept| kept.text.clone());
+                let texts = [parse(&before), parse(&after)];
+                let [old, new] = texts.each_ref().map(|text| text.as_deref().map(Exposition::parse));
+                let kept = after.as_ref().or(before.as_ref());
+                let place = kept.map_or_else(|why| why.clone(), place);
+                match series::value(series, *when, *pick, old.as_ref(), new.as_ref()) {
+                    Ok((value, text)) => (Some(value), Some(self.evidence(EvidenceKind::Http, &place, clip(&text)))),
+                    // Without an answer there is nothing to say of the series.
+                    Err(why) => {
+                        let refused = [before.as_ref().err(), after.as_ref().err()].into_iter().flatten().next_back().cloned();
+                        (None, Some(self.evidence(EvidenceKind::Http, &place, refused.as_ref().unwrap_or(&why))))
+                    }
                 }
-                evidence.insert(sought.name, found);
             }
+            MetricSource::Engine { name } => self.of_engine(name),
+            MetricSource::Traffic { name } => self.of_traffic(name),
+            MetricSource::PeakRss => {
+                let sampled = self.measured.samples.and_then(|samples| samples.peak_rss_bytes);
+                self.bytes(self.measured.peak_rss_bytes.max(sampled), "resident memory of the process tree")
+            }
+            MetricSource::GpuMemory => {
+                self.bytes(self.measured.samples.and_then(Samples::peak_gpu_bytes), "memory on the fullest GPU, less what it held before")
+            }
+            MetricSource::ReadySeconds => (self.measured.ready_s, None),
+            MetricSource::WallSeconds => (Some(self.measured.wall_s), None),
         }
-        (values, evidence)
+    }
+
+    fn evidence(&self, kind: EvidenceKind, place: &str, text: &str) -> Evidence {
+        Evidence { trial: Some(self.trial), kind, place: place.to_owned(), text: text.to_owned() }
+    }
+
+    /// The workload's standard output as one document, where it is one.
+    fn whole_output(&self, json: &str, pick: Pick) -> Option<Read> {
+        let text = file::text(&self.folder.join(Stream::Workload.name())).ok()?;
+        serde_json::from_str::<serde::de::IgnoredAny>(&text).ok()?;
+        let name = Stream::Workload.name();
+        let at = |place: &str, text: &str| self.evidence(EvidenceKind::Log, &format!("{name}{place}"), text);
+        let (value, evidence) = extract::read(&text, &Extract::Json(json.to_owned()), pick, at);
+        Some((value, Some(evidence)))
+    }
+
+    fn file(&self, name: &str, read: &Extract, pick: Pick) -> Read {
+        let Some(before) = self.files.get(name) else { return (None, None) };
+        let place = before.path().display().to_string();
+        match before.written() {
+            Ok(text) => {
+                let at = |more: &str, text: &str| self.evidence(EvidenceKind::File, &format!("{place}{more}"), text);
+                let (value, evidence) = extract::read(&text, read, pick, at);
+                (value, Some(evidence))
+            }
+            Err(why) => (None, Some(self.evidence(EvidenceKind::File, &place, &why))),
+        }
+    }
+
+    fn page(&self, url: &str, read: &Extract, pick: Pick) -> Read {
+        match self.scraper.page(url) {
+            Ok(kept) => {
+                let place = place(&kept);
+                let at = |more: &str, text: &str| self.evidence(EvidenceKind::Http, &format!("{place}{more}"), text);
+                let (value, evidence) = extract::read(&kept.text, read, pick, at);
+                (value, Some(evidence))
+            }
+            Err(why) => (None, Some(self.evidence(EvidenceKind::Http, url, &why))),
+        }
+    }
+
+    fn of_engine(&self, name: &str) -> Read {
+        let Some(reading) = self.engine else {
+            return (None, Some(self.evidence(EvidenceKind::Http, "engine", "the engine was not asked")));
+        };
+        let place = reading.asked.first().map_or("engine", String::as_str);
+        match reading.figures.get(name) {
+            Some(figure) => (figure.value, Some(self.evidence(EvidenceKind::Http, place, &figure.from))),
+            None => (None, Some(self.evidence(EvidenceKind::Http, place, "no such figure"))),
+        }
+    }
+
+    /// A figure of the traffic, and never without the share of requests that failed.
+    fn of_traffic(&self, name: &str) -> Read {
+        let Some(summary) = self.measured.traffic else {
+            return (None, Some(self.evidence(EvidenceKind::Sample, "traffic", "no traffic was sent")));
+        };
+        let failed = summary.sent.saturating_sub(summary.completed);
+        let mut text = format!("{failed} of {} requests failed ({:.1} %)", summary.sent, summary.error_rate * 100.0);
+        if let Some(failure) = &summary.failure {
+            text = format!("{failure}; {text}");
+        }
+        (summary.metric(name), Some(self.evidence(EvidenceKind::Sample, "traffic", &text)))
+    }
+
+    fn bytes(&self, bytes: Option<u64>, what: &str) -> Read {
+        match bytes {
+            Some(bytes) => (
+                Some(bytes as f64),
+                Some(self.evidence(EvidenceKind::Sample, "samples", &format!("at least {bytes} bytes at one sample: {what}"))),
+            ),
+            None => (None, Some(self.evidence(EvidenceKind::Sample, "samples", &format!("no sample shows it: {what}")))),
+        }
     }
 }
 
-/// Adds the metrics that are times of the trial itself.
-pub fn add_times(plan: &Plan, values: &mut IndexMap<String, Option<f64>>, ready_s: Option<f64>, wall_s: f64) {
-    for (name, metric) in &plan.metrics {
-        match metric.source {
-            MetricSource::ReadySeconds => values.insert(name.clone(), ready_s),
-            MetricSource::WallSeconds => values.insert(name.clone(), Some(wall_s)),
-            _ => continue,
-        };
+/// Where an answer lies: its address, and the file in the trial's folder.
+fn place(kept: &Kept) -> String {
+    match &kept.file {
+        Some(file) => format!("{} ({file})", kept.url),
+        None => kept.url.clone(),
     }
 }
 
-impl Sought {
-    fn take(&mut self, value: Option<f64>, evidence: impl FnOnce() -> Evidence) {
-        self.matches += 1;
-        let better = match (self.pick, self.value, value) {
-            (_, None, _) | (Pick::Last, _, _) => true,
-            (Pick::Min, Some(old), Some(new)) => new < old,
-            (Pick::Max, Some(old), Some(new)) => new > old,
-            _ => false,
-        };
-        if better {
-            self.evidence = Some(evidence());
-        }
-        self.value = match (self.pick, self.value, value) {
-            (Pick::Sum | Pick::Mean, Some(old), Some(new)) => Some(old + new),
-            (_, _, new) if better => new,
-            (_, old, _) => old,
-        };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Reader, Sought};
-    use bystander_lab::plan::Pick;
-    use bystander_model::evidence::Stream;
-    use bystander_model::ids::TrialId;
-
-    fn read(pick: Pick, lines: &[&str]) -> Option<f64> {
-        let sought = Sought {
-            name: "m".into(),
-            pattern: regex::Regex::new(r"m=(\S+)").expect("pattern"),
-            pick,
-            of_workload: false,
-            matches: 0,
-            value: None,
-            evidence: None,
-        };
-        let mut reader = Reader { trial: TrialId(1), sought: vec![sought] };
-        for (number, line) in (1..).zip(lines) {
-            reader.line(Stream::Stderr, number, line);
-        }
-        reader.finish().0["m"]
-    }
-
-    #[test]
-    fn exactly_one_match_is_a_value_and_several_are_none() {
-        assert_eq!(read(Pick::Only, &["x", "m=3"]), Some(3.0));
-        assert_eq!(read(Pick::Only, &["m=3", "m=3"]), None);
-        assert_eq!(read(Pick::Only, &["x"]), None);
-        assert_eq!(read(Pick::Only, &["m=many"]), None);
-    }
-
-    #[test]
-    fn declared_reductions_take_several() {
-        let lines = ["m=3", "m=1", "m=2"];
-        assert_eq!(read(Pick::First, &lines), Some(3.0));
-        assert_eq!(read(Pick::Last, &lines), Some(2.0));
-        assert_eq!(read(Pick::Min, &lines), Some(1.0));
-        assert_eq!(read(Pick::Max, &lines), Some(3.0));
-        assert_eq!(read(Pick::Sum, &lines), Some(6.0));
-    }
+/// Cuts a text that is kept as evidence.
+pub(crate) fn clip(text: &str) -> &str {
+    &text[..text.floor_char_boundary(SHOWN)]
 }

@@ -6,6 +6,7 @@
 //!
 //! Units: bytes, `Duration`s, wall-clock stamps in nanoseconds.
 
+pub mod ask;
 pub mod cancel;
 pub mod census;
 mod clock;
@@ -30,6 +31,7 @@ pub mod sweep;
 pub mod tree;
 pub mod trial;
 
+pub use ask::{Answer, AskError};
 pub use cancel::Canceller;
 pub use command::{Command, KeeperProgram, MARKER};
 pub use exit::{Exit, ExitStatus, TreeEnd, Usage, signal_name};

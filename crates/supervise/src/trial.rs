@@ -26,6 +26,7 @@ use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
 use rustix::process::Signal;
 
+use crate::ask::{Answer, AskError};
 use crate::clock::{Clock, after};
 use crate::exit::{Exit, TreeEnd};
 use crate::gpu::GpuWatch;
@@ -163,6 +164,14 @@ impl Trial {
     #[must_use]
     pub fn output_bytes(&self) -> u64 {
         self.written().iter().sum()
+    }
+
+    /// Asks the trial's own server once; blocks for a few seconds at most.
+    ///
+    /// # Errors
+    /// [`AskError`], where nobody of the tree listens there, somebody else does, or the answer does not come whole.
+    pub fn ask(&self, url: &str) -> Result<Answer, AskError> {
+        crate::ask::ask(url, self.keeper.id())
     }
 
     /// What has been going on in the last `span`: the facts that tell a slow start from a standstill.

@@ -23,6 +23,8 @@ pub(super) struct Seen {
     pub(super) samples: Option<Samples>,
     pub(super) started: Option<TimeNs>,
     pub(super) streams: Option<[StreamSummary; 2]>,
+    /// The file of stacks, where some were taken.
+    pub(super) stacks: Option<(Stream, PathBuf, StreamSummary)>,
     pub(super) workload: Option<[(Stream, PathBuf, StreamSummary); 2]>,
 }
 
@@ -33,7 +35,7 @@ impl Seen {
             .streams
             .into_iter()
             .flat_map(|[out, err]| [(Stream::Stdout, paths.stdout.clone(), out), (Stream::Stderr, paths.stderr.clone(), err)]);
-        own.chain(self.workload.iter().flatten().cloned()).collect()
+        own.chain(self.workload.iter().flatten().cloned()).chain(self.stacks.clone()).collect()
     }
 
     /// A trial that was never launched: its instruments could not go in.
@@ -43,8 +45,6 @@ impl Seen {
         seen
     }
 
-    /// A trial that was never launched: the user did not want to wait for its turn.
-    pub(super) fn of_interrupted(plan: &Plan, order: &TrialOrder) -> Self {
     /// A trial that was never launched: what was found on the machine makes it no data point.
     pub(super) fn of_contaminated(plan: &Plan, order: &TrialOrder, found: Vec<cause::Contamination>) -> Self {
         let mut seen = Self::empty(plan, order, Vec::new());
@@ -52,6 +52,8 @@ impl Seen {
         seen
     }
 
+    /// A trial that was never launched: the user did not want to wait for its turn.
+    pub(super) fn of_interrupted(plan: &Plan, order: &TrialOrder) -> Self {
         let mut seen = Self::empty(plan, order, Vec::new());
         seen.facts.stopped = Some(cause::Stopped { at: TimeNs(0), why: cause::StopWhy::Interrupted });
         seen
@@ -62,12 +64,13 @@ impl Seen {
         Self {
             facts,
             readers,
-            metrics: metrics::Reader::new(plan, order.trial),
+            metrics: metrics::Reader::new(plan, order),
             wall_s: 0.0,
             peak_rss_bytes: None,
+            samples: None,
             started: None,
             streams: None,
-            samples: None,
+            stacks: None,
             workload: None,
         }
     }

@@ -1,6 +1,6 @@
 //! One trial from the first edit to the last undo. Whatever happens in between, edits are undone, the tree is gone, and the rings are removed.
 
-mod filled;
+pub(super) mod filled;
 mod launched;
 
 use std::error::Error;
@@ -18,7 +18,6 @@ use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::gpu::Gpu;
 use bystander_supervise::memory_limit::MemoryCounters;
 use bystander_supervise::output::OutputPaths;
-use bystander_supervise::ready::ReadySpec;
 use bystander_supervise::trial::{StartError, Trial, TrialSpec};
 use bystander_supervise::{listener, port};
 
@@ -27,7 +26,7 @@ use super::instruments::{Edits, Probes};
 use super::seen::Seen;
 use super::turns::{Turn, Wanted, folders_of};
 use super::watch::Watch;
-use super::{LocalPlace, outputs};
+use super::{LocalPlace, after, before, hooks, outputs, ready, turns};
 use crate::{environment, metrics, secrets};
 
 use filled::{Fill, command, hidden, program, uses_port};
@@ -52,6 +51,7 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     if let Turn::Waited(_) = turn {
         return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default()));
     }
+    place.live.phase(order.trial, Phase::Preparing);
     let before = before::look(place, plan, order, &entered, &gpus, emit)?;
     if place.canceller.is_cancelled() {
         return Ok(conclude(plan, Seen::of_interrupted(plan, order), &Edits::default()));
@@ -59,7 +59,6 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     if !before.found.is_empty() {
         return Ok(conclude(plan, Seen::of_contaminated(plan, order, before.found), &Edits::default()));
     }
-    place.live.phase(order.trial, Phase::Preparing);
     // A run that was killed in its turn may have left an edit on a file that this one loads.
     place.recover()?;
     let cell = &order.slot.cell;
@@ -69,6 +68,7 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     };
     for text in &cast.notes {
         emit(EventBody::Note { text: text.clone() })?;
+    }
     place.state.create_trial_dir(&order.run, order.trial)?;
     let port = if uses_port(plan) { Some(port::pick_free_port()?) } else { None };
     let fill = Fill::new(place, plan, order, port);
@@ -81,7 +81,6 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
             return Ok(conclude(plan, Seen::of_contaminated(plan, order, found), &Edits::default()));
         }
     }
-    }
     let mut edits = Edits::apply(&place.journal, &cast.on_disk, &cell.instrument, &place.marker(order), emit)?;
     let given = Start { fill: &fill, port, gpus: &before.gpus };
     let watched = if edits.refusals.is_empty() { launch(place, plan, order, &cast, &edits, &given, emit).map(Some) } else { Ok(None) };
@@ -93,13 +92,18 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     undone?;
     let mut seen = seen.unwrap_or_else(|| Seen::of_refused(plan, order, edits.refusals.clone()));
     seen.facts.contamination.extend(changed);
+    if let hooks::Ran::Failed(hook) = concluded?
+        && plan.hooks.strict
+    {
+        seen.facts.contamination.push(hooks::contamination(order.trial, &hook));
+    }
     Ok(conclude(plan, seen, &edits))
 }
 
 /// Who goes in by which way.
 fn cast(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Result<Cast, cause::Refusal> {
     let folder = place.state.trial_dir(&order.run, order.trial);
-    let fill = Fill::new(plan, None, &folder);
+    let fill = Fill::new(place, plan, order, None);
     let cell = &order.slot.cell;
     let words = environment::command(plan, cell, &fill.pairs());
     let asks = plan.probes_of(cell).next().is_some() || plan.edits_of(cell).any(|edit| edit.delivery == Delivery::Mount);
@@ -107,16 +111,17 @@ fn cast(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Result<Cast, cau
     Cast::of_cell(plan, cell, &place.probes, &words, &folder, available)
 }
 
-/// The folders that the program of a trial loads from.
-fn loaded_folders(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<PathBuf> {
-    let fill = Fill::new(plan, None, &place.state.trial_dir(&order.run, order.trial));
-    let command = command(place, plan, order, &fill.pairs(), None, None);
 /// The GPUs of a trial, by UUID.
 fn gpus(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<String> {
     let fill = Fill::new(place, plan, order, None);
     before::gpus::of_trial(plan, order, &command(place, plan, order, &fill, None, None).env)
 }
 
+/// The folders that the program of a trial loads from.
+fn loaded_folders(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<PathBuf> {
+    let fill = Fill::new(place, plan, order, None);
+    // A directory of its own is not there yet, and holds nothing that could be loaded.
+    let command = Command { cwd: plan.program.cwd.clone(), ..command(place, plan, order, &fill, None, None) };
     let program = program(&command);
     let python = program.as_ref().and_then(|program| place.python_of(program, &command)).map(|python| python.executable);
     folders_of(&plan.program.cwd, program.iter().chain(&python).map(PathBuf::as_path))
@@ -130,7 +135,15 @@ struct Start<'a> {
 }
 
 /// Everything between the edits and their undo.
-fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edits: &Edits, emit: &mut Emit<'_>) -> Result<Seen, Failed> {
+fn launch(
+    place: &LocalPlace,
+    plan: &Plan,
+    order: &TrialOrder,
+    cast: &Cast,
+    edits: &Edits,
+    given: &Start<'_>,
+    emit: &mut Emit<'_>,
+) -> Result<Seen, Failed> {
     let folder = place.state.create_trial_dir(&order.run, order.trial)?;
     let rings = place.rings(order);
     let probes = Probes::lay(cast, &folder, &rings)?;
@@ -141,7 +154,7 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edit
     let Start { fill, port, gpus } = *given;
     let command = command(place, plan, order, fill, probes.as_ref(), private.as_ref());
     let hidden = hidden(plan, &command, &fill.pairs());
-    let provenance = provenance(place, plan, &command, edits, &fill);
+    let provenance = provenance(place, plan, &command, edits, fill);
     let memory = MemoryCounters::now();
     let output = OutputPaths { stdout: folder.join(Stream::Stdout.name()), stderr: folder.join(Stream::Stderr.name()) };
     let spec = TrialSpec {
@@ -149,20 +162,23 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edit
         keeper: KeeperProgram::this_executable(),
         output: output.clone(),
         hidden: secrets::bytes(&hidden),
-        ready: ready(plan, &fill.pairs()),
+        ready: ready::spec(plan, &order.slot.cell, &fill.pairs(), &folder, &command, &hidden),
         canceller: place.canceller.clone(),
         namespace: private.as_ref().map(|private| private.namespace().clone()),
     };
     let readers = (place.readers)();
+    let metrics = metrics::Reader::new(plan, order).before_launch(plan, &fill.pairs(), &folder, &command.cwd, &hidden);
     let mut seen = match Trial::start(spec) {
         Ok(mut trial) => {
             trial.watch_gpus(gpus);
             emit(EventBody::Launched { provenance: Box::new(provenance), pid: trial.pid() })?;
             let watch = Watch::new(plan, order, &command, &folder, &place.canceller, readers, probes, private.as_ref(), hidden);
-            watch.told_to(&place.live).follow(trial, &fill.pairs(), emit)?
+            watch.told_to(&place.live).reading(metrics).follow(trial, &fill.pairs(), emit)?
         }
         Err(error) => not_started(plan, order, &error, readers)?,
     };
+    let owed = after::settle(place, plan, order, gpus, seen.samples.as_mut(), emit)?;
+    seen.facts.owed.extend(owed);
     if let Some(private) = &private {
         private.forget_bytecode();
         seen.facts.edits.extend_from_slice(private.applied());
@@ -176,8 +192,6 @@ fn launch(place: &LocalPlace, plan: &Plan, order: &TrialOrder, cast: &Cast, edit
         source: kill.file.display().to_string(),
     });
     if let Some(number) = port.filter(|_| seen.facts.ready.is_none()) {
-    let owed = after::settle(place, plan, order, gpus, seen.samples.as_mut(), emit)?;
-    seen.facts.owed.extend(owed);
         seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
     }
     Ok(seen)
@@ -199,8 +213,8 @@ fn private(
         instrument: order.slot.cell.instrument.clone(),
         reason: format!("failed to {}", with_causes(error)),
     };
-    let fill = Fill::new(plan, None, folder);
-    let command = command(place, plan, order, &fill.pairs(), None, None);
+    let fill = Fill::new(place, plan, order, None);
+    let command = command(place, plan, order, &fill, None, None);
     let python = program(&command).and_then(|program| place.python_of(&program, &command)).map(|python| python.executable);
     let overlay = probes.and_then(Probes::overlay).filter(|_| cast.pth);
     let pth = overlay.zip(python.as_deref());
@@ -224,7 +238,7 @@ fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec
 }
 
 /// An error with what it was caused by, outermost first.
-fn with_causes(error: &dyn Error) -> String {
+pub(super) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -234,16 +248,6 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-fn ready(plan: &Plan, fill: &[(&str, &str)]) -> Option<ReadySpec> {
-    let ready = plan.program.ready.as_ref()?;
-    Some(ReadySpec {
-        // Patterns and ports were checked with the plan.
-        log: ready.log.as_ref().and_then(|pattern| regex::bytes::Regex::new(pattern).ok()),
-        http: ready.http.as_ref().map(|url| url.fill(fill)),
-        port: ready.port.as_ref().and_then(|port| port.fill(fill).trim().parse().ok()),
-    })
-}
-
 /// From what was seen to the end of the trial.
 fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
     let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, samples, started, .. } = seen;
@@ -251,8 +255,8 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
     let ready_s = facts.ready.as_ref().zip(started).map(|(ready, started)| ready.at.seconds_since(started));
     let readers: Vec<&dyn CauseReader> = readers.iter().map(|reader| &**reader).collect();
     let verdict = cause::classify(&facts, &readers);
-    let (mut values, metric_evidence) = metrics.finish();
-    metrics::add_times(plan, &mut values, ready_s, wall_s);
+    let measured = metrics::Measured { ready_s, wall_s, peak_rss_bytes, samples: samples.as_ref(), traffic: None };
+    let read = metrics.finish(plan, &measured);
     TrialEnd {
         cause: verdict.cause,
         evidence: verdict.evidence,
@@ -260,12 +264,13 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         signal: facts.signal,
         ready_s,
         wall_s,
-        metrics: values,
-        metric_evidence,
+        metrics: read.values,
+        metric_evidence: read.evidence,
+        engine: read.engine,
         budget: verdict.budget,
         configuration: verdict.configuration,
         peak_rss_bytes,
+        samples,
         ..TrialEnd::new(verdict.outcome)
     }
 }
-        samples,

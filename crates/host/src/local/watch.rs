@@ -26,7 +26,9 @@ use bystander_supervise::trial::event::{Finished, TrialEvent};
 use super::deliver::Private;
 use super::foreign;
 use super::instruments::Probes;
+use super::ready::{self, Treatments};
 use super::seen::Seen;
+use super::stall::Stall;
 use super::workload::{Done, Running};
 use crate::{metrics, secrets};
 
@@ -55,6 +57,10 @@ pub(super) struct Watch<'a> {
     gone: bool,
     broken: Option<OutputError>,
     telling: telling::Telling,
+    stall: Stall,
+    treatments: Treatments,
+    /// The probes of the trial's cell.
+    own_probes: Vec<String>,
 }
 
 impl<'a> Watch<'a> {
@@ -73,6 +79,7 @@ impl<'a> Watch<'a> {
         let mut facts = TrialFacts::new(order.trial, Scanner::new().finish(), cause::Place::here(command.cwd.clone()));
         facts.expects_ready = plan.program.ready.is_some();
         facts.expects_workload = plan.workload.is_some();
+        let stall = Stall::new(plan.program.stall, folder, &hidden);
         Self {
             plan,
             trial: order.trial,
@@ -82,7 +89,7 @@ impl<'a> Watch<'a> {
             scanner: Scanner::new(),
             facts,
             readers,
-            metrics: metrics::Reader::new(plan, order.trial),
+            metrics: metrics::Reader::new(plan, order),
             probes,
             private,
             hidden,
@@ -92,12 +99,21 @@ impl<'a> Watch<'a> {
             gone: false,
             broken: None,
             telling: telling::Telling::new(&Live::default(), order.trial),
+            stall,
+            treatments: Treatments::new(plan, &order.slot.cell, order.trial),
+            own_probes: plan.probes_of(&order.slot.cell).map(|probe| probe.spec.name.clone()).collect(),
         }
     }
 
     /// Tells the screen what goes on.
     pub(super) fn told_to(mut self, live: &Live) -> Self {
         self.telling = telling::Telling::new(live, self.trial);
+        self
+    }
+
+    /// Reads metrics with a reader that has looked before the launch.
+    pub(super) fn reading(mut self, metrics: metrics::Reader) -> Self {
+        self.metrics = metrics;
         self
     }
 
@@ -180,6 +196,9 @@ impl<'a> Watch<'a> {
         if self.exited || void {
             return Ok(Some(StopWhy::Done));
         }
+        if let Some(why) = self.stall.turn(trial, &self.scanner, self.facts.ready.is_some()) {
+            return Ok(Some(why));
+        }
         Ok((Instant::now() >= deadline).then_some(StopWhy::TimeLimit { limit_s: self.plan.program.timeout.as_secs_f64() }))
     }
 
@@ -200,11 +219,12 @@ impl<'a> Watch<'a> {
         fill: &[(&str, &str)],
         emit: &mut Emit<'_>,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let evidence = self.evidence_of(readiness);
+        let evidence = self.evidence_of(readiness, trial.started_ns());
         let after_s = readiness.time_ns.seconds_since(trial.started_ns());
         emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         self.telling.phase(Phase::Ready);
+        self.metrics.ready(trial);
         if let Some(workload) = &self.plan.workload {
             self.telling.phase(Phase::Working);
             self.workload = Some(Running::start(workload, self.trial, self.command, fill, self.folder, self.canceller, &self.hidden)?);
@@ -247,6 +267,7 @@ impl<'a> Watch<'a> {
         }
         self.metrics.line(line.stream, line.number, &text);
         self.telling.line(&text);
+        self.treatments.line(line);
     }
 
     fn read_hits(&mut self, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -254,6 +275,7 @@ impl<'a> Watch<'a> {
         for mut hit in hits {
             secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
+            self.metrics.hit(&hit);
             emit(EventBody::Hit(hit))?;
         }
         Ok(())
@@ -268,9 +290,13 @@ impl<'a> Watch<'a> {
         for mut hit in hits {
             secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
+            self.metrics.hit(&hit);
             emit(EventBody::Hit(hit))?;
         }
+        let names: Vec<&str> = self.own_probes.iter().map(String::as_str).collect();
+        self.facts.shown.extend(ready::receipts(self.trial, &names, &receipts));
         for receipt in receipts {
+            self.metrics.receipt(&receipt);
             emit(EventBody::Receipt(receipt))?;
         }
         Ok(())
@@ -279,6 +305,7 @@ impl<'a> Watch<'a> {
     fn end_workload(&mut self) {
         if let Some(workload) = self.workload.take() {
             let done = workload.finish(&mut self.metrics);
+            self.facts.under_load = self.exited;
             // Ended by us because the program died first: that is the program's end, and the workload's says nothing.
             if !self.exited || done.end.exit.is_some() {
                 self.facts.workload = Some(done.end.clone());

@@ -37,7 +37,7 @@ impl<'a> Sources<'a> {
     pub(super) fn of(program: &Program, root: &Table<'_>, probes: &'a [Probe]) -> Self {
         let traffic = matches!(root.get("workload").map(|item| item.value), Some(DeValue::Table(table)) if table.get("traffic").is_some());
         let ready = program.ready.as_ref();
-        let address = traffic || ready.is_some_and(|ready| ready.http.is_some() || ready.port.is_some());
+        let address = traffic || ready.is_some_and(|ready| ready.addresses().next().is_some() || ready.port.is_some());
         Self { ready: ready.is_some(), workload: root.get("workload").is_some(), traffic, address, probes }
     }
 }

@@ -7,6 +7,7 @@ use bystander_model::ids::TimeNs;
 use bystander_supervise::trial::Trial;
 use bystander_supervise::trial::event::Finished;
 
+use super::super::after;
 use super::super::seen::Seen;
 use super::Watch;
 
@@ -17,10 +18,21 @@ impl Watch<'_> {
     /// Says why the program is ended now, and what was moving.
     pub(super) fn stop(&mut self, trial: &mut Trial, why: StopWhy) {
         self.end_workload();
+        self.look_again(trial);
+        if why == StopWhy::Done && self.facts.ready.is_some() && !self.exited {
+            self.metrics.worked(trial);
+        }
+        let late = self.facts.workload.as_ref().is_some_and(|end| end.timed_out);
+        if !self.exited && (late || matches!(why, StopWhy::TimeLimit { .. })) {
+            self.stall.at_limit(trial);
+        }
+        if !self.exited {
+            self.facts.standstill = self.stall.standstill();
+        }
         if matches!(why, StopWhy::TimeLimit { .. }) {
             let span = self.plan.program.stall.min(self.plan.program.timeout);
             let activity = trial.activity(span);
-            let moving = activity.output_bytes > 0 || activity.cpu > Duration::from_millis(100);
+            let moving = !self.stall.is_still() && (activity.output_bytes > 0 || activity.cpu > Duration::from_millis(100));
             let text = format!(
                 "in the last {:.0} s it wrote {} bytes and used {:.1} s of processor time",
                 activity.span.as_secs_f64(),
@@ -29,7 +41,8 @@ impl Watch<'_> {
             );
             self.facts.progress = Some(cause::Progress { moving, text });
         }
-        self.facts.unready = trial.unready();
+        self.facts.unready = trial.unready().map(|why| self.blotted(&why));
+        self.facts.held = trial.held_ns();
         // A program that had ended by itself was not ended by us, but an interrupted trial is interrupted all the same.
         if !self.exited || why == StopWhy::Interrupted {
             self.facts.stopped = Some(Stopped { at: trial.now_ns(), why });
@@ -58,9 +71,11 @@ impl Watch<'_> {
     pub(super) fn seen(mut self, finished: &Finished, started: TimeNs, ended: TimeNs) -> Seen {
         self.facts.left = self.left(finished);
         self.facts.scan = self.scanner.finish();
+        self.treatments.conclude(&mut self.facts, &self.readers);
         if finished.keeper_lost.is_none() && finished.tree.is_none() {
             self.facts.harness_error.get_or_insert_with(|| "end every process of the trial: some hang in the kernel".to_owned());
         }
+        self.facts.pids = finished.processes.iter().map(|process| process.pid).collect();
         let over = finished.tree.map_or(ended, |tree| tree.time_ns);
         Seen {
             facts: self.facts,
@@ -68,10 +83,11 @@ impl Watch<'_> {
             metrics: self.metrics,
             wall_s: over.seconds_since(started),
             peak_rss_bytes: (finished.peak_rss_bytes > 0).then_some(finished.peak_rss_bytes),
+            samples: Some(after::without_secrets(finished.samples.clone(), &self.hidden)),
             started: Some(started),
             streams: Some([finished.stdout, finished.stderr]),
+            stacks: self.stall.kept(),
             workload: self.done.map(|done| done.outputs),
         }
     }
 }
-            samples: Some(after::without_secrets(finished.samples.clone(), &self.hidden)),

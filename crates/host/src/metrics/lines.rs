@@ -1,0 +1,145 @@
+//! Metrics read from output as it passes: nothing is kept but what matched.
+
+use bystander_lab::json_path::{self, JsonPath};
+use bystander_lab::plan::Pick;
+use bystander_model::evidence::Evidence;
+use bystander_model::ids::TrialId;
+use bystander_model::reading::{LogBlock, LogLine};
+use regex::Regex;
+
+use super::sieve::Sieve;
+use super::tally::Tally;
+
+/// What lets lines through that may be JSON: a key may be spelt with escapes, so the path cannot say more.
+const JSON: &str = r"^\s*[{\[]";
+
+/// Reads metrics from one program's lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    trial: TrialId,
+    sieve: Sieve,
+    sought: Vec<Sought>,
+}
+
+#[derive(Debug)]
+struct Sought {
+    name: String,
+    what: What,
+    tally: Tally,
+}
+
+#[derive(Debug)]
+enum What {
+    Pattern(Regex),
+    Json(JsonPath),
+}
+
+/// One metric to be read.
+pub(super) struct Wanted<'p> {
+    pub(super) name: &'p str,
+    pub(super) text: &'p str,
+    pub(super) is_json: bool,
+    pub(super) pick: Pick,
+}
+
+impl Lines {
+    /// Prepares the patterns. One that does not compile was refused with the plan; here it reads nothing.
+    pub(super) fn new<'p>(trial: TrialId, wanted: impl IntoIterator<Item = Wanted<'p>>) -> Self {
+        let sought: Vec<Sought> = wanted
+            .into_iter()
+            .filter_map(|wanted| {
+                let what = match wanted.is_json {
+                    true => What::Json(JsonPath::parse(wanted.text).ok()?),
+                    false => What::Pattern(Regex::new(wanted.text).ok()?),
+                };
+                Some(Sought { name: wanted.name.to_owned(), what, tally: Tally::new(wanted.pick) })
+            })
+            .collect();
+        let sieve = Sieve::new(sought.iter().map(|sought| match &sought.what {
+            What::Pattern(regex) => regex.as_str(),
+            What::Json(_) => JSON,
+        }));
+        Self { trial, sieve, sought }
+    }
+
+    /// Takes lines of a stream, in their order.
+    pub(super) fn block(&mut self, block: &LogBlock<'_>) {
+        let Self { trial, sieve, sought } = self;
+        for line in block.candidates(|text, from| sieve.find(text, from)) {
+            sought.iter_mut().for_each(|sought| sought.line(*trial, &line));
+        }
+    }
+
+    /// Values by metric, with what shows them.
+    pub(super) fn finish(self) -> Vec<(String, Option<f64>, Option<Evidence>)> {
+        let values = self.sought.into_iter().map(|sought| {
+            let (value, evidence) = sought.tally.finish("matching lines");
+            (sought.name, value, evidence)
+        });
+        values.collect()
+    }
+}
+
+impl Sought {
+    fn line(&mut self, trial: TrialId, line: &LogLine<'_>) {
+        let evidence = || Evidence::log(trial, line.stream, line.number, super::clip(line.text.trim_end()));
+        match &self.what {
+            What::Pattern(regex) => {
+                if let Some(found) = regex.captures(line.text).and_then(|groups| groups.get(1)) {
+                    self.tally.take(found.as_str().parse().ok(), evidence);
+                }
+            }
+            What::Json(path) => {
+                if !line.text.trim_start().starts_with(['{', '[']) {
+                    return;
+                }
+                let Ok(document) = serde_json::from_str(line.text) else { return };
+                for value in path.find(&document) {
+                    self.tally.take(json_path::number(value).ok(), evidence);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lines, Wanted};
+    use bystander_lab::plan::Pick;
+    use bystander_model::evidence::Stream;
+    use bystander_model::ids::{TimeNs, TrialId};
+    use bystander_model::reading::LogBlock;
+
+    fn read(wanted: &[(&str, bool, Pick)], text: &str) -> Vec<(Option<f64>, String)> {
+        let all = wanted.iter().map(|(text, is_json, pick)| Wanted { name: text, text, is_json: *is_json, pick: *pick });
+        let mut lines = Lines::new(TrialId(1), all);
+        // Whatever the blocks are, the result is the same.
+        let mut first = 1;
+        for piece in text.split_inclusive("|\n") {
+            let block = LogBlock { stream: Stream::Stderr, first, time: TimeNs(0), text: piece };
+            lines.block(&block);
+            first += block.count();
+        }
+        let told = |evidence: Option<bystander_model::evidence::Evidence>| {
+            evidence.map(|found| format!("{} {}", found.place, found.text)).unwrap_or_default()
+        };
+        lines.finish().into_iter().map(|(_, value, evidence)| (value, told(evidence))).collect()
+    }
+
+    #[test]
+    fn values_come_from_the_lines_that_match_whatever_stands_between() {
+        let text = "start\nm=3 |\nn=4\nnoise |\nm=5\n";
+        let told = read(&[(r"m=(\d+)", false, Pick::Last), (r"n=(\d+)", false, Pick::Only), (r"o=(\d+)", false, Pick::Only)], text);
+        assert_eq!(
+            told,
+            [(Some(5.0), "stderr:5 the last of 2 matching lines: m=5".into()), (Some(4.0), "stderr:3 n=4".into()), (None, String::new())]
+        );
+    }
+
+    #[test]
+    fn lines_that_are_json_give_what_a_path_leads_to() {
+        let text = "x\n{\"a\": {\"b\": 1}}\n  {\"a\": {\"b\": \"2\"}}\n|\n{\"a\": 3}\nnot {\"a\": {\"b\": 9}}\n{\"a\": {\"b\": 9}\n{\"\\u0061\": {\"b\": 4}}\n";
+        assert_eq!(read(&[("a.b", true, Pick::Sum), (r"x(\d)", false, Pick::Only)], text)[0].0, Some(7.0));
+        assert_eq!(read(&[("a.b", true, Pick::Only)], text)[0].0, None);
+    }
+}

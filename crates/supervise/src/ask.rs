@@ -1,0 +1,215 @@
+//! A question to the trial's own server: one GET, answered by a process of the tree and by nobody else.
+//!
+//! Nothing is followed, nothing is sent but the request, and the answer is bounded in size and time: a server under load, or one that streams without
+//! end, costs a few seconds at most.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};
+use std::time::Duration;
+
+use ureq::http::Uri;
+
+use crate::listener::{Holder, candidates, holder, sockets, split_by_tree};
+
+/// The longest body that is read, in bytes. The metrics of a large engine have about 1 MB.
+pub const LONGEST_BODY: u64 = 16 << 20;
+/// How long an address may take to accept a connection.
+const CONNECT_LIMIT: Duration = Duration::from_secs(1);
+/// How long the whole answer may take.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The address that was asked.
+    pub url: String,
+    /// The status.
+    pub status: u16,
+    /// The whole body.
+    pub body: Vec<u8>,
+    /// The process of the tree that listens there.
+    pub by: Holder,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// It is no address.
+    #[error("read the address `{url}`")]
+    NotAnAddress {
+        /// The address.
+        url: String,
+        /// The cause.
+        #[source]
+        source: ureq::http::uri::InvalidUri,
+    },
+    /// It is no `http://HOST[:PORT]/…`.
+    #[error("ask {url}: only http://HOST:PORT/PATH can be asked")]
+    NotHttp {
+        /// The address.
+        url: String,
+    },
+    /// Its host is not known here.
+    #[error("look up the host of {url}")]
+    UnknownHost {
+        /// The address.
+        url: String,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Nobody listens there.
+    #[error("ask {url}: nobody listens there")]
+    Nobody {
+        /// The address.
+        url: String,
+    },
+    /// Somebody else listens there, or both do.
+    #[error("ask {url}: {} listens there, which is not of this trial", who(.by))]
+    Foreign {
+        /// The address.
+        url: String,
+        /// Who does.
+        by: Box<Holder>,
+    },
+    /// The answer did not come, or not all of it.
+    #[error("get an answer from {url}")]
+    Http {
+        /// The address.
+        url: String,
+        /// The cause.
+        #[source]
+        source: Box<ureq::Error>,
+    },
+}
+
+fn who(by: &Holder) -> String {
+    match (by.pid, &by.command) {
+        (Some(pid), Some(command)) => format!("pid {pid} ({command})"),
+        (Some(pid), None) => format!("pid {pid}"),
+        (None, _) => format!("a process of user {}", by.uid),
+    }
+}
+
+/// Asks once. `root` is the process above the tree.
+pub(crate) fn ask(url: &str, root: u32) -> Result<Answer, AskError> {
+    let (port, addresses) = target(url)?;
+    let by = own(url, port, &addresses, root)?;
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .max_idle_connections(0)
+        .timeout_connect(Some(CONNECT_LIMIT))
+        .timeout_global(Some(ANSWER_LIMIT))
+        .user_agent("bystander")
+        .build()
+        .into();
+    let failed = |source: ureq::Error| AskError::Http { url: url.to_owned(), source: Box::new(source) };
+    let mut answer = agent.get(url).header("Connection", "close").call().map_err(failed)?;
+    let status = answer.status().as_u16();
+    let body = answer.body_mut().with_config().limit(LONGEST_BODY).read_to_vec().map_err(failed)?;
+    // Whoever answered is still the one who was seen before, or the answer may be another's.
+    own(url, port, &addresses, root)?;
+    Ok(Answer { url: url.to_owned(), status, body, by })
+}
+
+/// Takes an address apart: its port, and every address that its host stands for.
+fn target(url: &str) -> Result<(u16, Vec<IpAddr>), AskError> {
+    let uri: Uri = url.parse().map_err(|source| AskError::NotAnAddress { url: url.to_owned(), source })?;
+    let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
+        return Err(AskError::NotHttp { url: url.to_owned() });
+    };
+    let port = uri.port_u16().unwrap_or(80);
+    // An IPv6 address stands in brackets there, and without them here.
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let found = (name, port).to_socket_addrs().map_err(|source| AskError::UnknownHost { url: url.to_owned(), source })?;
+    // What stands for every address means this machine, where somebody is to be asked.
+    let here = |address: IpAddr| match address {
+        IpAddr::V4(v4) if v4.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(v6) if v6.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        other => other,
+    };
+    Ok((port, found.map(|found| here(found.ip())).collect()))
+}
+
+/// The process of the tree that takes connections to these addresses, where nobody else can.
+fn own(url: &str, port: u16, addresses: &[IpAddr], root: u32) -> Result<Holder, AskError> {
+    let all = sockets(port);
+    let wanted: Vec<_> = addresses.iter().flat_map(|&address| candidates(&all, address)).collect();
+    let (own, foreign) = split_by_tree(&wanted, root);
+    if let Some(&socket) = foreign.first() {
+        let pid = crate::listener::holder_of(socket.inode, crate::procfs::all_pids());
+        return Err(AskError::Foreign { url: url.to_owned(), by: Box::new(holder(socket, pid)) });
+    }
+    let &(socket, pid) = own.first().ok_or_else(|| AskError::Nobody { url: url.to_owned() })?;
+    Ok(holder(socket, Some(pid)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread::JoinHandle;
+
+    use super::{AskError, LONGEST_BODY, ask};
+
+    /// Answers one request with these bytes. It belongs to this process, whose parent is the root of the "tree".
+    fn server(answer: Vec<u8>) -> (String, JoinHandle<()>, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let url = format!("http://{}/metrics", listener.local_addr().expect("an address"));
+        // The socket must be there to be seen after the answer.
+        let kept = listener.try_clone().expect("clones");
+        let thread = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("accepts");
+            let mut asked = [0; 1024];
+            let count = stream.read(&mut asked).expect("reads");
+            assert!(asked[..count].starts_with(b"GET /metrics HTTP/1.1\r\n"));
+            // The other side hangs up when it has had enough.
+            let _ = stream.write_all(&answer);
+        });
+        (url, thread, kept)
+    }
+
+    fn root() -> u32 {
+        std::os::unix::process::parent_id()
+    }
+
+    #[test]
+    fn the_whole_answer_comes_with_who_gave_it() {
+        let (url, thread, _kept) = server(b"HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nup 1\n".to_vec());
+        let answer = ask(&url, root()).expect("answers");
+        assert_eq!((answer.status, answer.body.as_slice(), answer.by.pid), (404, &b"up 1\n"[..], Some(std::process::id())));
+        thread.join().expect("ends");
+    }
+
+    #[test]
+    fn a_redirect_is_an_answer_and_is_not_followed() {
+        let (url, thread, _kept) = server(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n".to_vec());
+        assert_eq!(ask(&url, root()).expect("answers").status, 302);
+        thread.join().expect("ends");
+    }
+
+    #[test]
+    fn a_body_without_end_is_given_up() {
+        let mut endless = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+        endless.resize(usize::try_from(LONGEST_BODY).expect("fits") + (1 << 20), b'x');
+        let (url, thread, _kept) = server(endless);
+        assert!(matches!(ask(&url, root()), Err(AskError::Http { .. })));
+        thread.join().expect("ends");
+    }
+
+    #[test]
+    fn a_stranger_is_not_asked() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let address = listener.local_addr().expect("an address");
+        // A tree that this process is not in: its own, whose members are its children.
+        let told = ask(&format!("http://{address}/"), std::process::id());
+        assert!(matches!(&told, Err(AskError::Foreign { by, .. }) if by.pid == Some(std::process::id())), "{told:?}");
+        listener.set_nonblocking(true).expect("sets");
+        assert!(listener.accept().is_err(), "nobody has connected");
+        drop(listener);
+        assert!(matches!(ask(&format!("http://{address}/"), root()), Err(AskError::Nobody { .. })));
+        assert!(matches!(ask("https://127.0.0.1/", root()), Err(AskError::NotHttp { .. })));
+    }
+}
