@@ -7,6 +7,7 @@ mod assemble;
 mod blame;
 mod classify;
 mod clip;
+mod early;
 mod ended;
 mod facts;
 mod fate;

@@ -69,6 +69,27 @@ pub struct Plan {
     pub refused: Refused,
     /// Claims to be judged.
     pub hypotheses: Vec<Hypothesis>,
+    /// How launches are ordered.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Whether the file declares which cells there are; otherwise every combination is one.
+    #[serde(default)]
+    pub declared: bool,
+    /// What runs trials at the same time; none is one lane with everything that the machine has.
+    #[serde(default)]
+    pub lanes: Vec<Lane>,
+    /// Whether every launch has a variable of random length in its environment.
+    #[serde(default)]
+    pub padding: bool,
+    /// Commands around the run and around every trial.
+    #[serde(default)]
+    pub hooks: Hooks,
+    /// How outcomes are compared.
+    #[serde(default)]
+    pub rule: Rule,
+    /// Logs of earlier runs, shown as what they are.
+    #[serde(default)]
+    pub evidence: Vec<OldLogFile>,
     /// Instruments that were refused before the first launch and left out, with the reason.
     #[serde(default)]
     pub left_out: IndexMap<String, String>,
@@ -108,8 +129,22 @@ impl Plan {
     pub fn unmask(&mut self, read: &Self) {
         self.program.command.clone_from(&read.program.command);
         self.program.env.clone_from(&read.program.env);
+        self.program.ready.clone_from(&read.program.ready);
         self.factors.clone_from(&read.factors);
         self.workload.clone_from(&read.workload);
+        self.hooks.clone_from(&read.hooks);
+    }
+
+    /// How many trials run at the same time, at least one.
+    #[must_use]
+    pub fn lane_count(&self) -> u32 {
+        u32::try_from(self.lanes.len()).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// A lane by its number, from 1; `None` where the plan declares none.
+    #[must_use]
+    pub fn lane(&self, number: u32) -> Option<&Lane> {
+        self.lanes.get(number.checked_sub(1)? as usize)
     }
 
     /// The folder that relative paths of the file are relative to.
@@ -155,20 +190,21 @@ pub struct Program {
     pub stall: Duration,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
+    /// What every trial has for itself, and not from another.
+    #[serde(default)]
+    pub fresh: Fresh,
     /// Where the keys stand in the experiment file, for diagnostics: `command`, `cwd`, `ready`.
     #[serde(default)]
     pub spans: IndexMap<String, Range<usize>>,
 }
 
-/// Conditions of readiness; all that are named must hold.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ready {
-    /// A GET on this address is answered with 200 to 399 by a process of this trial.
-    pub http: Option<Template>,
-    /// A line of output matches this pattern.
-    pub log: Option<String>,
-    /// A process of this trial listens on this port.
-    pub port: Option<Template>,
+/// What every trial has for itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fresh {
+    /// An empty working directory.
+    pub cwd: bool,
+    /// Empty cache directories; otherwise all trials share those that the caller's environment names.
+    pub cache: bool,
 }
 
 /// A command that is run against the ready program.
@@ -192,6 +228,17 @@ pub struct Level {
     pub env: IndexMap<String, Template>,
     /// Variables removed.
     pub unset: Vec<String>,
+    /// By what it is seen in the program that this level was applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub treatment: Option<Treatment>,
+}
+
+impl Level {
+    /// Whether another level gives the program the same, however either is seen in it.
+    #[must_use]
+    pub fn changes_the_same(&self, other: &Self) -> bool {
+        self.args == other.args && self.env == other.env && self.unset == other.unset
+    }
 }
 
 /// A probe as the file asks for it; the place is checked by the host.
@@ -262,53 +309,6 @@ pub enum Scale {
     Difference,
 }
 
-/// How many blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Blocks {
-    /// No answer before this many, unless the first block settles it.
-    pub min: u32,
-    /// No more than this many.
-    pub max: u32,
-}
-
-/// What the baseline is declared to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expect {
-    /// No gate.
-    Any,
-    /// It completes.
-    Completed,
-    /// It fails.
-    Failed,
-}
-
-/// Whether a first block of one and the same failure stops the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stop {
-    /// It does: more launches cannot answer the question.
-    Same,
-    /// It does not: every block is run.
-    All,
-}
-
-/// What a refused instrument does to the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refused {
-    /// Nothing is launched.
-    Stop,
-    /// Its cells are left out, and the report says so.
-    Drop,
-}
-
-/// A claim and what it predicts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Hypothesis {
-    /// The claim.
-    pub claim: String,
-    /// What must be seen if it is true.
 /// How launches are ordered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -364,14 +364,174 @@ pub struct HookCommand {
     pub span: Option<Range<usize>>,
 }
 
+/// How many blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocks {
+    /// No answer before this many, unless the first block settles it.
+    pub min: u32,
+    /// No more than this many; [`Blocks::OPEN`] where the run goes on until it is decided.
+    pub max: u32,
+}
+
+impl Blocks {
+    /// The greatest number of a run that goes on until it is decided or stopped.
+    pub const OPEN: u32 = u32::MAX;
+
+    /// Whether there is no last block.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.max == Self::OPEN
+    }
+}
+
+/// How outcomes are compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Fisher's exact test after every block, up to the last look that its level allows.
+    #[default]
+    Fisher,
+    /// An e-process: valid whenever one looks or stops, and added to at any time.
+    EValue,
+}
+
+/// What the baseline is declared to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// No gate.
+    Any,
+    /// It completes.
+    Completed,
+    /// It fails.
+    Failed,
+}
+
+/// Whether a first block of one and the same failure stops the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It does: more launches cannot answer the question.
+    Same,
+    /// It does not: every block is run.
+    All,
+}
+
+/// What a refused instrument does to the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refused {
+    /// Nothing is launched.
+    Stop,
+    /// Its cells are left out, and the report says so.
+    Drop,
+}
+
+/// A claim and what it predicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hypothesis {
+    /// The claim.
+    pub claim: String,
+    /// What must be seen if it is true.
     pub predicts: Vec<Prediction>,
 }
 
-/// What a hypothesis predicts of one cell.
+/// One thing that a hypothesis predicts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Prediction {
-    /// The cell.
-    pub cell: Cell,
-    /// The outcome of every trial of the cell.
-    pub outcome: Outcome,
+#[serde(untagged)]
+pub enum Prediction {
+    /// The outcome of every trial of a cell.
+    Outcome {
+        /// The cell.
+        cell: Cell,
+        /// The outcome; `failed` holds for a time-out too.
+        outcome: Outcome,
+    },
+    /// Every trial of a cell fails, and for this reason.
+    Cause {
+        /// The cell.
+        cell: Cell,
+        /// The class, or the first parts of it: `memory` holds for `memory.host_oom`.
+        cause: String,
+    },
+    /// The value of a metric in every launch of a cell that completes.
+    Value {
+        /// The cell.
+        cell: Cell,
+        /// The metric.
+        metric: String,
+        /// Where it lies.
+        #[serde(flatten)]
+        range: Bounds,
+    },
+    /// What one level of a factor does to a metric, against the baseline's level.
+    Effect {
+        /// The factor.
+        factor: String,
+        /// The level.
+        level: String,
+        /// The metric.
+        metric: String,
+        /// The direction.
+        effect: Direction,
+    },
+}
+
+impl Prediction {
+    /// The cell it is about; `None` for an effect, which is about two.
+    #[must_use]
+    pub const fn cell(&self) -> Option<&Cell> {
+        match self {
+            Self::Outcome { cell, .. } | Self::Cause { cell, .. } | Self::Value { cell, .. } => Some(cell),
+            Self::Effect { .. } => None,
+        }
+    }
+}
+
+/// Where a value is predicted to lie; a bound that is not stated does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// It is greater than this, or equal where both bounds are stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// It is less than this, or equal where both bounds are stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+impl Bounds {
+    /// Whether a value lies in it.
+    #[must_use]
+    pub fn holds(&self, value: f64) -> bool {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => (low..=high).contains(&value),
+            (Some(low), None) => value > low,
+            (None, Some(high)) => value < high,
+            (None, None) => true,
+        }
+    }
+}
+
+/// What an effect does to a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// It grows.
+    Up,
+    /// It shrinks.
+    Down,
+    /// It stays within the metric's margin.
+    None,
+}
+
+/// A log of an earlier run, as the file names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OldLogFile {
+    /// The name in the report.
+    pub name: String,
+    /// The file, absolute.
+    pub log: PathBuf,
+    /// Where it stands in the experiment file, for diagnostics.
+    #[serde(default)]
+    pub span: Range<usize>,
 }

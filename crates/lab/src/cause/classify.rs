@@ -10,6 +10,7 @@ use regex::Regex;
 
 use super::blame::{Blame, Spot, blame};
 use super::clip::clip;
+use super::early::{died_unasked, never_ready, too_early};
 use super::ended::{
     PORT_WORDS, cause, ended_by_itself, exit_evidence, exited, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of,
     signalled, starved, telling_line, timed_out, workload, workload_evidence,
@@ -100,7 +101,9 @@ fn is_completed(facts: &TrialFacts) -> bool {
     if !facts.expects_ready {
         return facts.exit == Some(0) && ended_by_itself(facts);
     }
-    facts.ready.is_some() && (!facts.expects_workload || facts.workload.as_ref().is_some_and(super::facts::WorkloadEnd::succeeded))
+    facts.ready.is_some()
+        && !died_unasked(facts)
+        && (!facts.expects_workload || facts.workload.as_ref().is_some_and(super::facts::WorkloadEnd::succeeded))
 }
 
 /// Bystander ended it because nothing of it moved, or nobody was served: what raised an exception before has failed by it, anything else hangs.
@@ -110,7 +113,8 @@ fn stalled(facts: &TrialFacts, first: Option<&Traceback>, span_s: f64) -> (Outco
     let still = facts.standstill.as_ref().map_or_else(|| format!("nothing moved for {span_s:.0} s"), |found| found.measured.clone());
     let places = facts.standstill.as_ref().map_or_else(String::new, |found| format!("; {}", standstill::places(facts, found)));
     let text = format!("{}; its processes stayed, and stood still: {still}{places}", raised.text);
-    let evidence = raised.evidence.into_iter().chain(facts.standstill.iter().flat_map(|found| standstill::evidence(facts, found))).collect();
+    let evidence =
+        raised.evidence.into_iter().chain(facts.standstill.iter().flat_map(|found| standstill::evidence(facts, found))).collect();
     (Outcome::Failed, Some(complete(facts, Cause { text, evidence, ..raised })))
 }
 
@@ -164,7 +168,10 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
         (None, None) if starved_row.is_some() => starved(facts, starved_row?),
         (Some(raised), None) if !crashed(facts) => raised,
         (raised, None) if itself => with_evidence_of(without_traceback(facts), raised),
-        (_, None) => workload(facts, work?),
+        (_, None) => match &facts.too_early {
+            Some(shown) => too_early(facts, work?, shown),
+            None => workload(facts, work?),
+        },
     };
     let cause = if first.is_none() { with_survived(facts, cause) } else { cause };
     Some(complete(facts, cause))
@@ -205,7 +212,7 @@ fn with_evidence_of(mut cause: Cause, other: Option<Cause>) -> Cause {
 
 /// Adds how the process and its workload ended, where the cause does not say so yet.
 fn complete(facts: &TrialFacts, mut cause: Cause) -> Cause {
-    for evidence in exit_evidence(facts).into_iter().chain(workload_evidence(facts)) {
+    for evidence in exit_evidence(facts).into_iter().chain(workload_evidence(facts)).chain(never_ready(facts)) {
         if !cause.evidence.contains(&evidence) {
             cause.evidence.push(evidence);
         }
@@ -292,14 +299,7 @@ fn from_traceback(facts: &TrialFacts, traceback: &Traceback) -> Cause {
         None if foreign => CauseGroup::Infrastructure,
         None => CauseGroup::Target,
     };
-    Cause {
-        class,
-        group,
-        signature: signature(traceback, &facts.place),
-        text,
-        blames: blamed.map(|blame| blame.instrument),
-        evidence,
-    }
+    Cause { class, group, signature: signature(traceback, &facts.place), text, blames: blamed.map(|blame| blame.instrument), evidence }
 }
 
 fn class_of(root: &Raised) -> String {
@@ -342,7 +342,14 @@ fn outcome_evidence(facts: &TrialFacts) -> Vec<Evidence> {
     let ready = facts.ready.iter().flat_map(|ready| ready.evidence.clone());
     let left = facts.left.iter().map(|text| Evidence::sample(facts.trial, "processes", text));
     let crash = crash_before_exit_zero(facts);
-    ready.chain(workload_evidence(facts)).chain(exit_evidence(facts)).chain(crash).chain(left).chain(facts.owed.iter().cloned()).collect()
+    ready
+        .chain(workload_evidence(facts))
+        .chain(exit_evidence(facts))
+        .chain(crash)
+        .chain(left)
+        .chain(facts.owed.iter().cloned())
+        .chain(facts.shown.iter().cloned())
+        .collect()
 }
 
 /// A traceback after which a program that has no ready condition said nothing more, and ended with exit code 0 all the same. A pipe or a wrapper

@@ -4,6 +4,7 @@ use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
 use bystander_model::outcome::{Cause, CauseGroup};
 
 use super::clip::clip;
+use super::early::died_holding;
 use super::facts::{MemoryEvents, PortHolder, StopWhy, TrialFacts, WorkloadEnd};
 use super::fate::meant;
 use super::kept::KeptLine;
@@ -181,6 +182,8 @@ pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
         let class = if facts.under_load { "died_under_load" } else { "ready_then_died" };
         let text = format!("it was ready, and then ended with exit code {code}{shell}{load} before it was asked to");
         cause(class, CauseGroup::Target, format!("exit code {code} after ready"), text)
+    } else if let Some(held) = facts.held {
+        died_holding(facts, held, code, &shell)
     } else if code == 0 {
         cause("exited_early", CauseGroup::Target, "exit code 0 before ready", "it ended with exit code 0 without having been ready")
     } else {
