@@ -3,6 +3,8 @@
 mod bad_file;
 mod bad_machine;
 mod broken_print;
+mod contaminated;
+mod contaminated_gpus;
 mod disk;
 mod doctor;
 mod drifted;

@@ -1,5 +1,7 @@
 //! Bad files: each with what is said about it.
 
+mod claims;
+mod conditions;
 mod instruments;
 mod plan;
 mod program;

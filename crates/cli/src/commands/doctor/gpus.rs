@@ -1,9 +1,9 @@
 //! The GPUs of this machine: driver, memory, and who holds it.
 
 use bystander_host::machine::gpu_findings;
+use bystander_model::printed::Finding;
 
 use super::{finding, optional};
-use crate::output::Finding;
 
 /// What is said of GPUs: one finding for all.
 pub(super) fn findings() -> Vec<Finding> {
