@@ -4,9 +4,13 @@ mod after;
 mod before;
 mod check;
 pub mod deliver;
+mod fresh;
+mod hooks;
 mod instruments;
 mod outputs;
+mod ready;
 mod seen;
+mod stall;
 mod trial;
 mod turns;
 mod watch;
@@ -16,6 +20,7 @@ use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bystander_edit::{Journal, recover_everywhere, registry_status};
@@ -43,12 +48,12 @@ use crate::secrets::{self, Masker};
 
 use turns::{Turn, Wanted, folders_of};
 
+pub(crate) use before::{gpus, words};
 pub use check::check;
 pub(crate) use instruments::Probes;
 
 /// Makes the readers of one trial's output: those who know an engine.
-pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>>>;
-pub(crate) use before::{gpus, words};
+pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>> + Send + Sync>;
 
 /// Where rings lie: in shared memory, so that a hit is a store and not a write to a disk.
 const RINGS: &str = "/dev/shm";
@@ -71,18 +76,18 @@ pub struct LocalPlace {
     probes: Vec<CheckedProbe>,
     baseline: Baseline,
     /// Interpreters that were asked already: packages do not change within a run, and asking takes a third of a second.
-    pythons: std::cell::RefCell<Vec<(PathBuf, Option<PythonInfo>)>>,
+    pythons: Mutex<Vec<(PathBuf, Option<PythonInfo>)>>,
     /// How private mounts can be made here; tried out once, and only where it matters.
-    mounts: std::cell::OnceCell<Availability>,
+    mounts: OnceLock<Availability>,
     /// Where the screen reads what goes on.
     live: Live,
+    /// What is known of this place's own trials.
+    grounds: before::grounds::Grounds,
 }
 
 impl std::fmt::Debug for LocalPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LocalPlace").field("state", &self.state.path()).finish_non_exhaustive()
-    /// What is known of this place's own trials.
-    grounds: before::grounds::Grounds,
     }
 }
 
@@ -105,15 +110,15 @@ impl LocalPlace {
             owner,
             probes: Vec::new(),
             baseline: Baseline::default(),
-            pythons: std::cell::RefCell::default(),
-            mounts: std::cell::OnceCell::new(),
+            pythons: Mutex::default(),
+            mounts: OnceLock::new(),
             live: Live::default(),
+            grounds: before::grounds::Grounds::default(),
         })
     }
 
     /// Tells the screen what goes on while it goes on.
     #[must_use]
-            grounds: before::grounds::Grounds::default(),
     pub fn told_to(self, live: &Live) -> Self {
         Self { live: live.clone(), ..self }
     }
@@ -154,7 +159,9 @@ impl LocalPlace {
     /// The interpreter that a program runs under, asked once.
     fn python_of(&self, program: &Path, command: &Command) -> Option<PythonInfo> {
         let interpreter = machine::interpreter_of(program, &command.env)?;
-        if let Some((_, known)) = self.pythons.borrow().iter().find(|(path, _)| *path == interpreter) {
+        // Who asks for the same at the same time waits for the answer.
+        let mut pythons = self.pythons.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = pythons.iter().find(|(path, _)| *path == interpreter) {
             return known.clone();
         }
         let mut env = command.env.clone();
@@ -167,7 +174,7 @@ impl LocalPlace {
         }
         env.remove(OsStr::new(MARKER));
         let info = machine::python(&interpreter, &env, &command.cwd);
-        self.pythons.borrow_mut().push((interpreter, info.clone()));
+        pythons.push((interpreter, info.clone()));
         info
     }
 
@@ -227,6 +234,7 @@ impl Place for LocalPlace {
         let mut findings = check::examine(plan);
         // Who asked to stop while it waited gets no complaint about the wait.
         findings.checkup.problems.extend(not_ours(&turn).filter(|_| !self.interrupted()));
+        findings.checkup.problems.extend(before::gpus::check(plan));
         let folders = folders_of(&plan.program.cwd, findings.python.iter().map(PathBuf::as_path));
         check::leftovers::check(plan, &folders, &self.registry, &mut findings.checkup.problems);
         self.probes = findings.probes;
@@ -234,7 +242,6 @@ impl Place for LocalPlace {
         findings.checkup
     }
 
-        findings.checkup.problems.extend(before::gpus::check(plan));
     fn sweep(&mut self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
         let swept = sweep::sweep(|marker| marker.split('/').next().is_some_and(owner_is_gone));
         if let Some(process) = swept.left.first() {
@@ -256,11 +263,19 @@ impl Place for LocalPlace {
         self.recover()
     }
 
-    fn run(&mut self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>> {
+    fn setup(&self, plan: &Plan, run: &RunId, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        hooks::setup(self, plan, run, emit)
+    }
+
+    fn cleanup(&self, plan: &Plan, run: &RunId, emit: &mut Emit<'_>) {
+        hooks::cleanup(self, plan, run, emit);
+    }
+
+    fn run(&self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>> {
         trial::run(self, plan, order, emit)
     }
 
-    fn compare(&mut self, files: &[FileProof]) -> Vec<FileProof> {
+    fn compare(&self, files: &[FileProof]) -> Vec<FileProof> {
         // An edit that another run has on a file now is no trace of this one. Where it stays, the comparison says what it sees.
         let until = Instant::now() + PATIENCE;
         let _turn =
@@ -270,5 +285,9 @@ impl Place for LocalPlace {
 
     fn interrupted(&self) -> bool {
         self.canceller.is_cancelled()
+    }
+
+    fn abandon(&self) {
+        self.canceller.cancel();
     }
 }

@@ -1,30 +1,20 @@
-//! The run loop: decide, launch, record, until the run has an end. Every event goes through one [`Recorder`], store first.
+//! The run loop: decide, launch, record, until the run has an end. Every event goes through one recorder, store first.
+
+mod lanes;
+mod recorder;
 
 use bystander_model::event::{Event, EventBody, Origin, RunEnd, TrialEnd};
-use bystander_model::ids::{RunId, TimeNs, TrialId};
+use bystander_model::ids::RunId;
+use bystander_model::old_log::OldLog;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 use indexmap::IndexMap;
 
+use self::lanes::Lanes;
+use self::recorder::{Recorder, wall_clock};
 use crate::ledger::Ledger;
-use crate::place::{Checkup, LabError, Place, RecordRefused, Sink, TrialOrder};
+use crate::place::{Checkup, LabError, Place, Sink};
 use crate::plan::Plan;
-use crate::step::{self, Step};
-
-/// Numbers events, records them, and keeps the ledger in step.
-struct Recorder<'a> {
-    ledger: &'a mut Ledger,
-    sink: &'a mut dyn Sink,
-}
-
-impl Recorder<'_> {
-    fn emit(&mut self, trial: Option<TrialId>, origin: Origin, body: EventBody) -> Result<(), LabError> {
-        let seq = self.ledger.next_seq(trial, origin);
-        let event = Event { run: self.ledger.run.clone(), trial, origin, seq, time: wall_clock(), body };
-        self.sink.append(&event)?;
-        self.ledger.apply(&event);
-        Ok(())
-    }
-}
+use crate::superseding;
 
 /// Creates the record of a new run.
 ///
@@ -73,61 +63,25 @@ pub fn changed(then: &IndexMap<String, String>, now: &IndexMap<String, String>) 
 /// # Errors
 /// [`LabError::Record`] when an event cannot be recorded: the run stops there, and what was recorded stays. Trouble of the place ends the
 /// run as [`RunEnd::Broken`] and is no error here.
-pub fn conduct(ledger: &mut Ledger, place: &mut dyn Place, sink: &mut dyn Sink) -> Result<RunEnd, LabError> {
-    let mut recorder = Recorder { ledger, sink };
-    let end = loop {
-        if place.interrupted() {
-            break RunEnd::Interrupted;
-        }
-        match step::next(recorder.ledger) {
-            Step::End(end) => break end,
-            Step::Launch(slot) => {
-                let trial = recorder.ledger.next_trial();
-                let order = TrialOrder { run: recorder.ledger.run.clone(), trial, slot };
-                if let Some(end) = launch(&mut recorder, place, &order)? {
-                    break end;
-                }
-            }
-        }
-    };
+pub fn conduct(ledger: &mut Ledger, place: &dyn Place, sink: &mut dyn Sink) -> Result<RunEnd, LabError> {
+    let (mut recorder, end) = Lanes::new(Recorder { ledger, sink }, place).conduct();
+    let end = end?;
     let files = place.compare(&recorder.ledger.files);
     recorder.emit(None, Origin::Lab, EventBody::Restored { files })?;
     recorder.emit(None, Origin::Lab, EventBody::RunEnded(end.clone()))?;
+    // What is said now stays in the record, whatever later evidence makes of it.
+    let answers = superseding::conclusions(recorder.ledger);
+    recorder.emit(None, Origin::Lab, EventBody::Concluded { answers })?;
     Ok(end)
 }
 
-/// Makes one launch; an end of the run where the place cannot go on.
-fn launch(recorder: &mut Recorder<'_>, place: &mut dyn Place, order: &TrialOrder) -> Result<Option<RunEnd>, LabError> {
-    let started = EventBody::TrialStarted { slot: order.slot.clone() };
-    recorder.emit(Some(order.trial), Origin::Lab, started)?;
-    let plan = recorder.ledger.plan.clone();
-    let mut refused = None;
-    let result = {
-        let mut emit = |body: EventBody| {
-            recorder.emit(Some(order.trial), Origin::Host, body).map_err(|error| {
-                refused.get_or_insert(error);
-                RecordRefused
-            })
-        };
-        place.run(&plan, order, &mut emit)
-    };
-    if let Some(error) = refused {
-        return Err(error);
-    }
-    let (end, broken) = match result {
-        Ok(end) => (end, None),
-        Err(error) => {
-            let why = chain(&*error);
-            (harness_end(&why), Some(RunEnd::Broken { why }))
-        }
-    };
-    recorder.emit(Some(order.trial), Origin::Lab, EventBody::TrialEnded(end))?;
-    Ok(broken)
-}
-
-fn wall_clock() -> TimeNs {
-    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    TimeNs(u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX))
+/// Records what logs of earlier runs say.
+///
+/// # Errors
+/// [`LabError::Record`] when one cannot be recorded.
+pub fn take_old_logs(ledger: &mut Ledger, logs: Vec<OldLog>, sink: &mut dyn Sink) -> Result<(), LabError> {
+    let mut recorder = Recorder { ledger, sink };
+    logs.into_iter().try_for_each(|log| recorder.emit(None, Origin::Lab, EventBody::OldLog(Box::new(log))))
 }
 
 /// An error with its causes, outermost first.

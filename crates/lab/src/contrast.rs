@@ -59,6 +59,9 @@ impl Contrast {
 
 /// Every contrast of a plan whose cells are launched: factors first, then instruments.
 ///
+/// A level of a factor is compared on the baseline. Where the plan declares its cells and that one is not among them, it is compared in the two bare cells
+/// that differ in nothing else and are nearest to the baseline.
+///
 /// A factor with k levels beside the baseline's is tested at [`ALPHA`] / k each; every instrument at a fixed [`ALPHA`] / 3, on the baseline and
 /// beside each other combination of levels, so that adding an instrument never changes the level of another.
 #[must_use]
@@ -71,7 +74,10 @@ pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
             let mut treated = plan.baseline.clone();
             treated.levels.insert(factor.clone(), (*level).clone());
             let subject = Subject::Factor { factor: factor.clone(), level: (*level).clone() };
-            found.push(Contrast { subject, treated, control: plan.baseline.clone(), alpha: ALPHA / others.len() as f64 });
+            let launched = plan.cells.contains(&treated);
+            let pair = if launched { None } else { nearest_pair(plan, factor, level) };
+            let (treated, control) = pair.map_or((treated, plan.baseline.clone()), |(with, without)| (with.clone(), without.clone()));
+            found.push(Contrast { subject, treated, control, alpha: ALPHA / others.len() as f64 });
         }
     }
     for instrument in plan.instruments.keys().filter(|name| **name != plan.baseline.instrument) {
@@ -81,6 +87,48 @@ pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
         }
     }
     found.retain(|contrast| plan.cells.contains(&contrast.treated) && plan.cells.contains(&contrast.control));
+    found
+}
+
+/// The two bare cells that differ only in that one has a level and the other the baseline's, those with the fewest other differences from the baseline first.
+fn nearest_pair<'a>(plan: &'a Plan, factor: &str, level: &str) -> Option<(&'a Cell, &'a Cell)> {
+    let usual = plan.baseline.levels.get(factor)?;
+    let bare = || plan.cells.iter().filter(|cell| cell.instrument == plan.baseline.instrument);
+    let away = |cell: &Cell| cell.levels.iter().filter(|(name, level)| plan.baseline.levels.get(*name) != Some(level)).count();
+    let pairs = bare().filter(|cell| cell.levels.get(factor).is_some_and(|of| of == level)).filter_map(|with| {
+        let mut levels = with.levels.clone();
+        levels.insert(factor.to_owned(), usual.clone());
+        Some((with, bare().find(|cell| cell.levels == levels)?))
+    });
+    pairs.min_by_key(|(with, _)| away(with))
+}
+
+/// What the cells of a plan cannot answer, in sentences; nothing where every combination is a cell.
+#[must_use]
+pub fn unanswered(plan: &Plan) -> Vec<String> {
+    let made = contrasts(plan);
+    let mut found = Vec::new();
+    for (factor, levels) in &plan.factors {
+        let usual = plan.baseline.levels.get(factor);
+        for level in levels.keys().filter(|level| Some(*level) != usual) {
+            let wanted = Subject::Factor { factor: factor.clone(), level: level.clone() };
+            if made.iter().any(|contrast| contrast.subject == wanted) {
+                continue;
+            }
+            let usual = usual.map_or("", String::as_str);
+            found.push(format!("{factor}={level} is not compared: no two declared cells differ in this alone, {level} in one and {usual} in the other"));
+        }
+    }
+    for instrument in plan.instruments.keys().filter(|name| **name != plan.baseline.instrument) {
+        for cell in plan.cells.iter().filter(|cell| cell.instrument == *instrument) {
+            if !plan.cells.iter().any(|other| other.is_bare() && other.levels == cell.levels) {
+                found.push(format!("{cell} is compared with nothing: no declared cell has the same levels without {instrument}"));
+            }
+        }
+        if !plan.cells.iter().any(|cell| cell.instrument == *instrument) {
+            found.push(format!("{instrument} is never put in: no declared cell has it"));
+        }
+    }
     found
 }
 

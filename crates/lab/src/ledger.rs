@@ -8,9 +8,12 @@ use bystander_model::edit::{AppliedEdit, RevertedEdit};
 use bystander_model::event::{Event, EventBody, FileProof, Origin, Purpose, RunEnd, Slot, TrialEnd};
 use bystander_model::evidence::Stream;
 use bystander_model::hit::{Hit, Receipt};
+use bystander_model::hook::HookRun;
 use bystander_model::ids::{RunId, TimeNs, TrialId};
+use bystander_model::old_log::OldLog;
 use bystander_model::outcome::Outcome;
 use bystander_model::provenance::Provenance;
+use bystander_model::report::Conclusion;
 use indexmap::IndexMap;
 
 use crate::place::LabError;
@@ -37,8 +40,14 @@ pub struct Ledger {
     pub trials: BTreeMap<TrialId, TrialRecord>,
     /// The last comparison of the files.
     pub restored: Option<Vec<FileProof>>,
+    /// Logs of earlier runs, as they were read.
+    pub old_logs: Vec<OldLog>,
+    /// What was concluded at each end of the run, and when.
+    pub concluded: Vec<(TimeNs, Vec<Conclusion>)>,
     /// What was said about the run as a whole.
     pub notes: Vec<String>,
+    /// Commands that were run before the first launch and after the last.
+    pub hooks: Vec<HookRun>,
     /// How it came to its end; `None` while it runs or after it was killed.
     pub end: Option<RunEnd>,
     next_seq: BTreeMap<(Option<TrialId>, Origin), u64>,
@@ -65,6 +74,8 @@ pub struct TrialRecord {
     pub receipts: Vec<Receipt>,
     /// The captured output.
     pub outputs: IndexMap<Stream, PathBuf>,
+    /// Commands that were run before and after it.
+    pub hooks: Vec<HookRun>,
     /// How it ended.
     pub end: Option<TrialEnd>,
 }
@@ -121,7 +132,10 @@ impl Ledger {
             started: first.time,
             trials: BTreeMap::new(),
             restored: None,
+            old_logs: Vec::new(),
+            concluded: Vec::new(),
             notes: Vec::new(),
+            hooks: Vec::new(),
             end: None,
             next_seq: BTreeMap::new(),
         })
@@ -146,7 +160,10 @@ impl Ledger {
             EventBody::RunResumed => self.end = None,
             EventBody::RunEnded(end) => self.end = Some(end.clone()),
             EventBody::Restored { files } => self.restored = Some(files.clone()),
+            EventBody::OldLog(log) => self.old_logs.push((**log).clone()),
+            EventBody::Concluded { answers } => self.concluded.push((event.time, answers.clone())),
             EventBody::Note { text } => self.notes.push(text.clone()),
+            EventBody::Hook(hook) => self.hooks.push(hook.clone()),
             _ => {}
         }
     }
@@ -164,6 +181,7 @@ impl Ledger {
                 trial.hits.entry((hit.probe.clone(), hit.pid)).or_insert_with(|| (hit.clone(), 0)).1 += 1;
             }
             EventBody::Receipt(receipt) => trial.receipts.push(receipt.clone()),
+            EventBody::Hook(hook) => trial.hooks.push(hook.clone()),
             EventBody::Output { stream, path, .. } => {
                 trial.outputs.insert(*stream, path.clone());
             }
@@ -215,6 +233,7 @@ impl TrialRecord {
             hits: IndexMap::new(),
             receipts: Vec::new(),
             outputs: IndexMap::new(),
+            hooks: Vec::new(),
             end: None,
         }
     }

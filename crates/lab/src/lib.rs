@@ -4,6 +4,7 @@
 //! [`verdict`] and [`summary`] answer. [`step`] alone decides what comes next, from the ledger alone, so that a killed run goes on where it stood.
 #![forbid(unsafe_code)]
 
+pub mod aa;
 pub mod carry;
 pub mod cause;
 pub mod conduct;
@@ -13,6 +14,7 @@ pub mod json_path;
 pub mod ledger;
 pub mod live;
 pub mod looks;
+pub mod old_log;
 pub mod place;
 pub mod plan;
 pub mod provenance;
@@ -20,4 +22,5 @@ pub mod spec;
 pub mod stats;
 pub mod step;
 pub mod summary;
+pub mod superseding;
 pub mod verdict;

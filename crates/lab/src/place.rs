@@ -20,6 +20,10 @@ pub struct TrialOrder {
     pub trial: TrialId,
     /// Where it stands in the plan.
     pub slot: Slot,
+    /// The seed that the program is handed as `{seed}`: the same for every cell of a block.
+    pub seed: u32,
+    /// The length of the padding of its environment, in bytes; `None` for none.
+    pub padding: Option<u32>,
 }
 
 /// What a look before the first launch found.
@@ -77,8 +81,8 @@ pub enum LabError {
     },
 }
 
-/// Takes events, in order, before anything is shown of them.
-pub trait Sink {
+/// Takes events, in order, before anything is shown of them. Lanes hand theirs in from threads of their own, one at a time.
+pub trait Sink: Send {
     /// Records one event durably.
     ///
     /// # Errors
@@ -94,8 +98,8 @@ pub struct RecordRefused;
 /// Hands on what a trial emits; the lab numbers and records it.
 pub type Emit<'a> = dyn FnMut(EventBody) -> Result<(), RecordRefused> + 'a;
 
-/// A place where trials run.
-pub trait Place {
+/// A place where trials run. Several may run in it at once, each in a thread of its own.
+pub trait Place: Sync {
     /// Looks at everything that can be known before the first launch, and changes nothing.
     fn check(&mut self, plan: &Plan) -> Checkup;
 
@@ -105,17 +109,31 @@ pub trait Place {
     /// What could not be removed.
     fn sweep(&mut self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>>;
 
+    /// Runs what the plan names to be run before the first launch.
+    ///
+    /// # Errors
+    /// Why nothing can be launched.
+    fn setup(&self, _plan: &Plan, _run: &RunId, _emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+
+    /// Runs what the plan names to be run after the last launch, also when the user asked to stop. What fails in it is told through `emit`.
+    fn cleanup(&self, _plan: &Plan, _run: &RunId, _emit: &mut Emit<'_>) {}
+
     /// Runs one trial from spawn to the last process gone, edits applied before and undone after.
     ///
     /// # Errors
     /// Only when the place itself cannot go on; a failed trial is a result.
-    fn run(&mut self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>>;
+    fn run(&self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>>;
 
     /// Compares files with how they were before the run.
-    fn compare(&mut self, files: &[FileProof]) -> Vec<FileProof>;
+    fn compare(&self, files: &[FileProof]) -> Vec<FileProof>;
 
     /// Whether the user asked to stop.
     fn interrupted(&self) -> bool;
+
+    /// Ends every trial that runs: nothing of them can be recorded any more.
+    fn abandon(&self) {}
 }
 
 /// The file of a proof that is no longer as it was.

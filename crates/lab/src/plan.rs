@@ -13,6 +13,7 @@ use std::time::Duration;
 use bystander_model::cell::Cell;
 use bystander_model::outcome::Outcome;
 use bystander_model::probe::{Delivery, ProbeSpec, Spans};
+use bystander_model::traffic::Load;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -207,16 +208,27 @@ pub struct Fresh {
     pub cache: bool,
 }
 
-/// A command that is run against the ready program.
+/// What is done to the ready program: a command, or built-in traffic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Command and arguments.
+    /// Command and arguments; none for built-in traffic.
     pub command: Vec<Template>,
+    /// The built-in traffic. Its texts may hold placeholders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Load>,
     /// From its spawn to its end.
     pub timeout: Duration,
-    /// Where the keys stand in the experiment file, for diagnostics: `command`.
+    /// Where the keys stand in the experiment file, for diagnostics: `command`, `traffic`, `prompt.file`, `api_key_env`.
     #[serde(default)]
     pub spans: IndexMap<String, Range<usize>>,
+}
+
+impl Workload {
+    /// Its texts that are filled for a trial.
+    pub fn texts(&self) -> impl Iterator<Item = Template> {
+        let of_load = |load: &Load| std::iter::once(load.url.clone()).chain(load.model.clone()).map(Template).collect::<Vec<_>>();
+        self.command.iter().cloned().chain(self.traffic.as_ref().map(of_load).unwrap_or_default())
+    }
 }
 
 /// What a level changes.

@@ -2,9 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bystander_model::evidence::Evidence;
 use bystander_model::provenance::Provenance;
 
+use crate::design::nuisance::PADDING_VARIABLE;
 use crate::ledger::{Ledger, TrialRecord};
+
+/// The shortest value of a placeholder that is looked for in a text, in bytes.
+const SHORTEST: usize = 3;
 
 /// One thing that two trials differ in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +37,8 @@ pub fn differences(ledger: &Ledger, first: &TrialRecord, second: &TrialRecord) -
     };
     let commands = (unfilled(a), unfilled(b));
     push("command".into(), Some(commands.0.join(" ")), Some(commands.1.join(" ")), planned.command(&commands.0, &commands.1));
-    push("working directory".into(), Some(a.cwd.display().to_string()), Some(b.cwd.display().to_string()), false);
+    let cwd = |p: &Provenance| Some(unfill(p, &p.cwd.display().to_string()));
+    push("working directory".into(), cwd(a), cwd(b), false);
     for name in keys(a.env.keys(), b.env.keys()) {
         let value = |p: &Provenance| p.env.get(&name).map(|value| unfill(p, value));
         push(format!("env {name}"), value(a), value(b), planned.variable(&name));
@@ -78,9 +84,13 @@ pub fn unplanned_differences(ledger: &Ledger) -> Vec<String> {
     found
 }
 
-/// The configuration that a trial printed, setting by setting: `NAME=VALUE` or `'NAME': VALUE`, split at commas outside brackets and quotes.
-fn configuration(trial: &TrialRecord) -> BTreeMap<String, String> {
-    let Some(line) = trial.end.as_ref().and_then(|end| end.configuration.as_ref()) else { return BTreeMap::new() };
+/// The configuration that a trial printed, setting by setting.
+pub(crate) fn configuration(trial: &TrialRecord) -> BTreeMap<String, String> {
+    trial.end.as_ref().and_then(|end| end.configuration.as_ref()).map(settings).unwrap_or_default()
+}
+
+/// The settings of a line that states them: `NAME=VALUE` or `'NAME': VALUE`, split at commas outside brackets and quotes.
+pub(crate) fn settings(line: &Evidence) -> BTreeMap<String, String> {
     let inner = line.text.find(['(', '{']).and_then(|open| line.text.get(open + 1..line.text.rfind([')', '}'])?)).unwrap_or_default();
     let mut settings = BTreeMap::new();
     for setting in split_at_commas(inner) {
@@ -119,8 +129,9 @@ fn unfilled(provenance: &Provenance) -> Vec<String> {
     provenance.command.iter().map(|word| unfill(provenance, word)).collect()
 }
 
-fn unfill(provenance: &Provenance, text: &str) -> String {
-    let values = provenance.placeholders.iter().filter(|(_, value)| !value.is_empty());
+pub(crate) fn unfill(provenance: &Provenance, text: &str) -> String {
+    // Numbers of GPUs and lanes are too short to be found again in a text.
+    let values = provenance.placeholders.iter().filter(|(_, value)| value.len() >= SHORTEST);
     values.fold(text.to_owned(), |text, (name, value)| text.replace(value.as_str(), &format!("{{{name}}}")))
 }
 
@@ -150,7 +161,12 @@ impl<'a> Planned<'a> {
             let appended: usize = self.levels(trial).map(|level| level.args.len()).sum();
             command[..command.len().saturating_sub(appended)].to_vec()
         };
-        own(self.first, first) == own(self.second, second)
+        own(self.first, first) == own(self.second, second) || self.lanes_differ()
+    }
+
+    /// Lanes have GPUs of their own, and a program may be told their number.
+    fn lanes_differ(&self) -> bool {
+        self.first.slot.lane != self.second.slot.lane
     }
 
     fn levels(&self, trial: &'a TrialRecord) -> impl Iterator<Item = &'a crate::plan::Level> {
@@ -162,7 +178,8 @@ impl<'a> Planned<'a> {
             .into_iter()
             .any(|trial| self.levels(trial).any(|level| level.env.contains_key(name) || level.unset.iter().any(|n| n == name)));
         let by_probe = self.any_probe() && (name == "PYTHONPATH" || name.starts_with("BYSTANDER_"));
-        by_level || by_probe || name == "BYSTANDER_TRIAL"
+        let by_lane = self.lanes_differ() && crate::spec::LANE_VARIABLES.contains(&name);
+        by_level || by_probe || by_lane || name == "BYSTANDER_TRIAL" || name == PADDING_VARIABLE
     }
 
     /// The levels are what a program is configured by, directly or through what it derives from them.

@@ -8,16 +8,21 @@
 //! - `blocks = N` means exactly `N`;
 //! - a cell names an instrument level by its name, by names joined by `+` in any order, or by a list;
 //! - `scale` is `ratio` and `pick` is `only` where the file does not say;
+//! - a declared cell that names no instrument has none;
+//! - the order of commands of one hook is that of the file, and the first that fails ends it;
 //! - a declared name counts as declared even where its body is refused, so that one slip is told once.
 
 mod cells;
 mod command;
-mod cross;
-mod disk;
 mod conditions;
+mod cross;
+mod design;
+mod disk;
 pub mod duration;
 mod edits;
+mod evidence;
 mod factors;
+mod hooks;
 mod hypotheses;
 mod instruments;
 mod item;
@@ -34,12 +39,14 @@ mod problems;
 mod program;
 mod ready;
 mod schema;
+mod size;
 mod syntax;
 mod table;
+mod treatment;
+mod workload;
 
 use std::ops::Range;
 use std::path::Path;
-mod size;
 
 use bystander_model::diagnostic::Diagnostic;
 use indexmap::IndexMap;
@@ -49,8 +56,10 @@ use self::cells::Levels;
 use self::instruments::Declared;
 use self::problems::Problems;
 use self::table::Table;
-use crate::plan::Plan;
+use crate::design::aa;
+use crate::plan::{Kind, Plan};
 
+pub use self::design::LANE_VARIABLES;
 pub use self::layout::DEFAULT_BLOCKS;
 pub use self::program::{DEFAULT_GRACE, DEFAULT_STALL, DEFAULT_TIMEOUT};
 
@@ -105,7 +114,9 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     root.refuse_unknown(problems);
     let folder = file.parent().unwrap_or(file);
     let program = program::program(root, folder, problems);
-    let workload = program::workload(root, &program, problems);
+    let workload = workload::read(root, &program, folder, problems);
+    let conditions = conditions::read(root, problems);
+    let hooks = hooks::read(root, problems);
     let factors = factors::read(root, problems);
     let mut declared = Declared::new();
     let mut probes = probes::read(root, &mut declared, problems);
@@ -114,12 +125,14 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     let section = root.get("plan").and_then(|item| item.table(schema::PLAN, problems));
     let choices = layout::choices(section.as_ref(), &metrics, problems);
     let instruments = layout::instruments(section.as_ref(), &declared, problems);
-    let conditions = conditions::read(root, problems);
-    let hooks = hooks::read(root, problems);
     let levels = Levels { factors: &factors, instruments: &instruments, declared: &declared };
     let baseline = layout::baseline(section.as_ref(), levels, problems);
-    let hypotheses = hypotheses::read(root, levels, &baseline, problems);
+    let hypotheses = hypotheses::read(root, hypotheses::Known { levels, baseline: &baseline, metrics: &metrics }, problems);
+    let evidence = evidence::read(root, folder, problems);
     let cells = cells::all(levels, &baseline, section.as_ref(), problems);
+    let kind = design::kind(section.as_ref(), problems);
+    let lanes = design::lanes(section.as_ref(), problems);
+    let padding = design::padding(section.as_ref(), problems);
     let used = |name: &String| instruments.values().any(|names| names.contains(name));
     probes.retain(|probe| used(&probe.spec.name));
     edits.retain(|edit| used(&edit.name));
@@ -129,6 +142,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
         question,
         program,
         workload,
+        conditions,
         probes,
         edits,
         metrics,
@@ -141,13 +155,22 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
         margin: choices.margin,
         describe: choices.describe,
         stop: choices.stop,
-        conditions,
         refused: choices.refused,
         hypotheses,
+        rule: choices.rule,
+        evidence,
+        kind,
+        declared: section.as_ref().is_some_and(|table| table.get("cells").is_some()),
+        lanes,
+        padding,
+        hooks,
         instruments,
         factors,
         left_out: IndexMap::new(),
     };
+    design::check(&plan, root, problems);
+    design::check_fresh(&plan, root, problems);
+    let plan = if plan.kind == Kind::Aa { aa::labelled(plan) } else { plan };
     cross::nothing_to_compare(&plan, root, problems);
     metrics::of_absent_probes(&plan, root, problems);
     // What seems unused in a file with faults may only be misspelt.

@@ -1,4 +1,9 @@
 //! What comes next in a run: a pure function of its ledger, so that a run that was killed goes on exactly where it stood.
+//!
+//! Lanes run trials of one block at the same time, never of two: a block is what happens under the same conditions, and after it the run may end. Which lane
+//! a place has is fixed with the order, and a launch is made again in the same lane. Gate and clean launches are made alone, in the first.
+
+mod order;
 
 use std::collections::BTreeSet;
 
@@ -7,7 +12,6 @@ use bystander_model::event::{Purpose, RunEnd, Slot};
 use bystander_model::outcome::Outcome;
 
 use crate::contrast;
-use crate::design::order::schedule;
 use crate::design::sequential::Decision;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
@@ -22,69 +26,108 @@ pub const VOIDS_THAT_END: usize = 3;
 /// The class of causes that are of Bystander itself.
 const HARNESS: &str = "harness";
 
+/// The lane of launches that are made alone.
+const FIRST_LANE: u32 = 1;
+
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Make a launch.
     Launch(Slot),
-    /// End the run.
+    /// Nothing for this lane until a trial of another has ended.
+    Wait,
+    /// End the run; no trial runs any more.
     End(RunEnd),
 }
 
-/// Decides what comes next.
+/// Decides what comes next in a lane, counted from 1.
 #[must_use]
-pub fn next(ledger: &Ledger) -> Step {
-    match gate(ledger) {
-        Some(Step::End(end)) => return finish(ledger, end),
-        Some(launch) => return launch,
-        None => {}
+pub fn next(ledger: &Ledger, lane: u32) -> Step {
+    match decide(ledger, lane) {
+        Step::End(_) if is_running(ledger) => Step::Wait,
+        step => step,
     }
-    let blocks = ledger.plan.blocks.max;
-    let order = order(ledger);
-    for (block, cells) in (1..).zip(&order) {
-        let missing =
-            (1..).zip(cells).find_map(|(position, cell)| place(ledger, Purpose::Measure, block, position, &ledger.plan.cells[*cell]));
-        let Some(step) = missing else { continue };
-        // A block that was begun is run to its end: every cell once, or the comparison within blocks is lost.
-        let begun = ledger.trials.values().any(|trial| trial.slot.purpose == Purpose::Measure && trial.slot.block == block);
-        if block > 1
-            && !begun
-            && let Some(why) = reason_to_stop(ledger, block - 1)
-        {
-            return finish(ledger, RunEnd::Finished { why });
-        }
-        return match step {
-            Step::End(end) => finish(ledger, end),
-            launch => launch,
-        };
-    }
-    let why = reason_to_stop(ledger, blocks).unwrap_or_else(|| format!("all {blocks} planned blocks were run"));
-    finish(ledger, RunEnd::Finished { why })
 }
 
-/// The order of the cells in every block. Where no gate launches the baseline first, it comes before the first edited cell of the first block, which
-/// changes places with it: whether what an edit left is gone can only be told against a launch before it.
-fn order(ledger: &Ledger) -> Vec<Vec<usize>> {
-    let plan = &ledger.plan;
-    let mut order = schedule(plan.cells.len(), plan.blocks.max as usize, ledger.seed);
-    if let Some(first) = order.first_mut().filter(|_| plan.expect == Expect::Any) {
-        let baseline = first.iter().position(|cell| plan.cells[*cell] == plan.baseline);
-        let edited = first.iter().position(|cell| plan.edits_of(&plan.cells[*cell]).next().is_some());
-        if let (Some(baseline), Some(edited)) = (baseline, edited)
-            && edited < baseline
-        {
-            first.swap(edited, baseline);
-        }
+fn decide(ledger: &Ledger, lane: u32) -> Step {
+    match gate(ledger) {
+        Some(Step::End(end)) => return finish(ledger, lane, end),
+        Some(step) => return alone(ledger, lane, step),
+        None => {}
     }
-    order
+    let plan = &ledger.plan;
+    let settled = settled_places(ledger);
+    let places = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);
+    let Some(block) = (1..=plan.blocks.max).find(|block| (1..=places).any(|position| !settled.contains(&(*block, position)))) else {
+        let blocks = plan.blocks.max;
+        let why = reason_to_stop(ledger, blocks).unwrap_or_else(|| format!("all {blocks} planned blocks were run"));
+        return finish(ledger, lane, RunEnd::Finished { why });
+    };
+    // A block that was begun is run to its end: every cell once, or the comparison within blocks is lost.
+    let begun = ledger.trials.values().any(|trial| trial.slot.purpose == Purpose::Measure && trial.slot.block == block);
+    if block > 1
+        && !begun
+        && let Some(why) = reason_to_stop(ledger, block - 1)
+    {
+        return finish(ledger, lane, RunEnd::Finished { why });
+    }
+    in_block(ledger, lane, block)
+}
+
+/// The places of blocks that are filled.
+fn settled_places(ledger: &Ledger) -> BTreeSet<(u32, u32)> {
+    let measured = ledger.trials.values().filter(|trial| trial.slot.purpose == Purpose::Measure && settled(trial));
+    measured.map(|trial| (trial.slot.block, trial.slot.position)).collect()
+}
+
+/// What a lane does in a block that is not whole.
+fn in_block(ledger: &Ledger, lane: u32, block: u32) -> Step {
+    let plan = &ledger.plan;
+    let missing: Vec<(Step, u32)> = order::of_block(plan, ledger.seed, block)
+        .into_iter()
+        .filter_map(|placed| {
+            let step = place(ledger, Purpose::Measure, block, placed.position, placed.lane, &plan.cells[placed.cell])?;
+            Some((step, placed.lane))
+        })
+        .collect();
+    if let Some((Step::End(end), _)) = missing.iter().find(|(step, _)| matches!(step, Step::End(_))) {
+        return finish(ledger, lane, end.clone());
+    }
+    match missing.into_iter().find(|(_, of)| *of == lane) {
+        Some((Step::Launch(slot), _)) if block == 1 && waits_for_baseline(ledger, &slot) => Step::Wait,
+        Some((step, _)) => step,
+        None => Step::Wait,
+    }
+}
+
+/// Whether an edited cell comes too early: whether what an edit left is gone can only be told against a launch of the baseline before it.
+fn waits_for_baseline(ledger: &Ledger, slot: &Slot) -> bool {
+    let plan = &ledger.plan;
+    plan.lane_count() > 1
+        && plan.edits_of(&slot.cell).next().is_some()
+        && !ledger.trials.values().any(|trial| trial.slot.cell == plan.baseline && settled(trial))
+}
+
+/// A launch that nothing else may run beside.
+fn alone(ledger: &Ledger, lane: u32, step: Step) -> Step {
+    if lane == FIRST_LANE && !is_running(ledger) { step } else { Step::Wait }
+}
+
+/// Whether a trial was started and has no end yet.
+fn is_running(ledger: &Ledger) -> bool {
+    ledger.trials.values().rev().any(|trial| trial.end.is_none())
 }
 
 /// The launch that is still missing at one place of the plan, the end of the run if the place cannot be filled, or nothing if it is filled.
-fn place(ledger: &Ledger, purpose: Purpose, block: u32, position: u32, cell: &Cell) -> Option<Step> {
+///
+/// A place whose trial runs is waited for.
+fn place(ledger: &Ledger, purpose: Purpose, block: u32, position: u32, lane: u32, cell: &Cell) -> Option<Step> {
     let here: Vec<&TrialRecord> = ledger.at(purpose, block, position).collect();
-    let filled = |trial: &TrialRecord| trial.outcome().is_some_and(|o| o.counts() || o == Outcome::Undetermined) && !lost_by_harness(trial);
-    if here.iter().any(|trial| filled(trial)) {
+    if here.iter().any(|trial| settled(trial)) {
         return None;
+    }
+    if here.iter().any(|trial| trial.end.is_none()) {
+        return Some(Step::Wait);
     }
     let voids: Vec<&&TrialRecord> = here.iter().filter(|trial| trial.outcome() == Some(Outcome::Void) || lost_by_harness(trial)).collect();
     if voids.len() >= VOIDS_THAT_END {
@@ -94,7 +137,12 @@ fn place(ledger: &Ledger, purpose: Purpose, block: u32, position: u32, cell: &Ce
         }));
     }
     let attempt = u32::try_from(here.len()).unwrap_or(u32::MAX).saturating_add(1);
-    Some(Step::Launch(Slot { purpose, block, position, attempt, cell: cell.clone() }))
+    Some(Step::Launch(Slot { purpose, block, position, attempt, lane, cell: cell.clone() }))
+}
+
+/// Whether a launch fills its place: it is a data point, or one of which nothing can be told.
+fn settled(trial: &TrialRecord) -> bool {
+    trial.outcome().is_some_and(|outcome| outcome.counts() || outcome == Outcome::Undetermined) && !lost_by_harness(trial)
 }
 
 /// Whether a launch says nothing because Bystander itself failed in it, such as by the loss of its keeper: another one may be made.
@@ -111,7 +159,7 @@ fn gate(ledger: &Ledger) -> Option<Step> {
         Expect::Failed => Outcome::Failed,
     };
     for position in 1..=GATE_LAUNCHES {
-        if let Some(step) = place(ledger, Purpose::Gate, 0, position, &ledger.plan.baseline) {
+        if let Some(step) = place(ledger, Purpose::Gate, 0, position, FIRST_LANE, &ledger.plan.baseline) {
             return Some(step);
         }
         let odd = ledger
@@ -143,8 +191,14 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
     if contrasts.is_empty() {
         return None;
     }
+    // Without a last block, what is shown to lie within the margin has no more to wait for.
+    let (within, open): (Vec<_>, Vec<_>) =
+        contrasts.iter().partition(|contrast| plan.blocks.is_open() && looks::is_within_margin(ledger, contrast));
+    if open.is_empty() {
+        return Some("no comparison of outcomes fails more often than the stated margin".to_owned());
+    }
     // A contrast whose rule cannot be made has no look to wait for.
-    let decisions: Vec<Decision> = contrasts.iter().filter_map(|contrast| Some(looks::follow(ledger, contrast, block)?.decision)).collect();
+    let decisions: Vec<Decision> = open.iter().filter_map(|contrast| Some(looks::follow(ledger, contrast, block)?.decision)).collect();
     if decisions.iter().any(Decision::wants_more) {
         return None;
     }
@@ -154,7 +208,8 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
     }
     Some(match (shown, decisions.len()) {
         (0, _) => "no outcome of the blocks that are left could show a difference any more".to_owned(),
-        (n, all) if n == all => "every comparison of outcomes is shown".to_owned(),
+        (n, all) if n == all && within.is_empty() => "every comparison of outcomes is shown".to_owned(),
+        (n, all) if n == all => format!("every comparison of outcomes is shown, or within the stated margin ({})", within.len()),
         (n, all) => {
             format!("{n} of {all} comparisons of outcomes are shown, and no outcome of the blocks that are left could show another")
         }
@@ -174,19 +229,28 @@ fn all_fail_alike(ledger: &Ledger) -> Option<String> {
 }
 
 /// Ends the run, after a bare baseline that shows by behaviour that every edit is gone.
-fn finish(ledger: &Ledger, end: RunEnd) -> Step {
-    let Some(last_edit) = ledger.trials.values().rev().find(|trial| !trial.edited.is_empty()).map(|trial| trial.id) else {
+fn finish(ledger: &Ledger, lane: u32, end: RunEnd) -> Step {
+    if ledger.trials.values().all(|trial| trial.edited.is_empty()) {
         return Step::End(end);
-    };
-    let shown = ledger
-        .trials
-        .values()
-        .any(|trial| trial.id > last_edit && trial.slot.cell == ledger.plan.baseline && trial.outcome().is_some_and(Outcome::counts));
+    }
+    let shown = clean_trial(ledger).is_some();
     if shown || matches!(end, RunEnd::Invalid { .. }) {
         return Step::End(end);
     }
-    match place(ledger, Purpose::Clean, 0, 1, &ledger.plan.baseline) {
-        Some(Step::Launch(slot)) => Step::Launch(slot),
+    match place(ledger, Purpose::Clean, 0, 1, FIRST_LANE, &ledger.plan.baseline) {
+        Some(Step::Launch(slot)) => alone(ledger, lane, Step::Launch(slot)),
+        Some(Step::Wait) => Step::Wait,
         _ => Step::End(end),
     }
+}
+
+/// The launch of a bare baseline that shows by behaviour that every edit is gone: one that began after the last edit was undone.
+///
+/// Beside other lanes that is one of a later block, or one that was launched alone.
+#[must_use]
+pub fn clean_trial(ledger: &Ledger) -> Option<&TrialRecord> {
+    let last = ledger.trials.values().rev().find(|trial| !trial.edited.is_empty())?;
+    let after = |trial: &TrialRecord| ledger.plan.lane_count() == 1 || trial.slot.purpose != Purpose::Measure || trial.slot.block > last.slot.block;
+    let mut later = ledger.trials.values().filter(|trial| trial.id > last.id && after(trial));
+    later.find(|trial| trial.slot.cell == ledger.plan.baseline && trial.outcome().is_some_and(Outcome::counts))
 }

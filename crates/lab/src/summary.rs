@@ -13,18 +13,28 @@ use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report, Res
 use bystander_model::samples::Samples;
 use indexmap::IndexMap;
 
+use crate::aa;
 use crate::carry::Baselines;
 use crate::ledger::{Ledger, TrialRecord};
+use crate::old_log;
 use crate::place;
 use crate::provenance;
+use crate::superseding::{self, OtherRun};
 use crate::verdict;
 
 pub use plan::power;
 
-/// Builds the report.
+/// Builds the report of a run by itself.
 #[must_use]
 pub fn report(ledger: &Ledger) -> Report {
+    report_beside(ledger, &[])
+}
+
+/// Builds the report of a run beside other runs of the same experiment file, whose conclusions it may contradict, or they its own.
+#[must_use]
+pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
     let answers = verdict::answers(ledger);
+    let alternatives = verdict::alternatives(ledger, &answers);
     let (status, why) = status(ledger);
     Report {
         format: FORMAT,
@@ -43,7 +53,10 @@ pub fn report(ledger: &Ledger) -> Report {
         aa: aa::judge(ledger, &answers),
         notes: [unsafe_probes(ledger), captures::switching(ledger), ledger.notes.clone(), captures::silent(ledger), carried(ledger), exclusions::finding(ledger).into_iter().collect()]
             .concat(),
-        next: next::steps(ledger, &answers),
+        old_logs: ledger.old_logs.iter().map(|log| old_log::report(ledger, log)).collect(),
+        next: next::steps(ledger, &answers, &alternatives),
+        alternatives: alternatives.into_iter().map(|(alternatives, _)| alternatives).collect(),
+        superseded: superseding::superseded(ledger, &answers, others),
         answers,
     }
 }
@@ -71,6 +84,7 @@ fn cell_report(ledger: &Ledger, cell: &bystander_model::cell::Cell) -> CellRepor
         failed: count(Outcome::Failed),
         timed_out: count(Outcome::TimedOut),
         void: count(Outcome::Void),
+        void_causes: exclusions::reasons(all.iter().copied()),
         undetermined: count(Outcome::Undetermined),
         causes: causes(
             all.iter().copied().filter(|trial| trial.outcome().is_some_and(|outcome| outcome.counts() || outcome == Outcome::Undetermined)),
@@ -84,7 +98,6 @@ fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> 
     let mut counts: IndexMap<&str, CauseCount> = IndexMap::new();
     for cause in trials.filter_map(|trial| trial.end.as_ref()?.cause.as_ref()) {
         let first = || CauseCount { class: cause.class.clone(), signature: cause.signature.clone(), text: cause.text.clone(), count: 0 };
-        void_causes: exclusions::reasons(all.iter().copied()),
         counts.entry(&cause.signature).or_insert_with(first).count += 1;
     }
     counts.into_values().collect()
@@ -133,6 +146,7 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
         metrics: end.map(|end| end.metrics.clone()).unwrap_or_default(),
         receipts: trial.receipts.clone(),
         output: trial.outputs.iter().map(|(stream, path)| (stream.name().to_owned(), path.clone())).collect(),
+        samples: end.and_then(|end| end.samples.as_ref()).map(Samples::without_series),
         configuration: end.and_then(|end| end.configuration.clone()),
         provenance: trial.provenance.clone(),
     }
@@ -146,7 +160,6 @@ fn unsafe_probes(ledger: &Ledger) -> Vec<String> {
 
 /// Says where an edit left something behind that its undo cannot undo.
 fn carried(ledger: &Ledger) -> Vec<String> {
-        samples: end.and_then(|end| end.samples.as_ref()).map(Samples::without_series),
     let carried = Baselines::of(ledger).carried_over();
     let said = carried.map(|(before, after)| {
         let exact = ledger.restored.as_ref().is_some_and(|proofs| proofs.iter().all(place::is_exact));

@@ -14,9 +14,12 @@ use crate::edit::{AppliedEdit, RevertedEdit};
 use crate::engine::EngineReading;
 use crate::evidence::{Evidence, Stream};
 use crate::hit::{Hit, Receipt};
+use crate::hook::HookRun;
 use crate::ids::{RunId, TimeNs, TrialId};
+use crate::old_log::OldLog;
 use crate::outcome::{Cause, Outcome};
 use crate::provenance::Provenance;
+use crate::report::Conclusion;
 use crate::samples::Samples;
 use crate::watch::WatchEvent;
 
@@ -70,8 +73,16 @@ pub struct Slot {
     pub position: u32,
     /// 1 for the first launch at this position, then one more for each void or interrupted one.
     pub attempt: u32,
+    /// Which of the lanes that run trials at the same time it has, from 1.
+    #[serde(default = "only_lane")]
+    pub lane: u32,
     /// The cell.
     pub cell: Cell,
+}
+
+/// The lane of a run that has one.
+const fn only_lane() -> u32 {
+    1
 }
 
 /// How a run came to its end.
@@ -234,6 +245,8 @@ pub enum EventBody {
         /// SHA-256 in hex.
         sha256: String,
     },
+    /// A command of a hook was run: of the trial, or of the run.
+    Hook(HookRun),
     /// The trial is over and nothing of it is left.
     TrialEnded(TrialEnd),
     /// The files were compared with how they were before the run.
@@ -248,6 +261,13 @@ pub enum EventBody {
     },
     /// Something of a command that is watched.
     Watch(WatchEvent),
+    /// A log of an earlier run was read.
+    OldLog(Box<OldLog>),
+    /// What was concluded when the run came to an end, or to a stop; later evidence may contradict it, and it stays.
+    Concluded {
+        /// The answers as they were given.
+        answers: Vec<Conclusion>,
+    },
     /// The run came to an end.
     RunEnded(RunEnd),
 }

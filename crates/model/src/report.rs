@@ -10,10 +10,11 @@ use crate::budget::BudgetReport;
 use crate::evidence::Evidence;
 use crate::hit::{Hit, Receipt};
 use crate::ids::TrialId;
+use crate::old_log::OldLogReport;
 use crate::outcome::{Cause, Outcome};
 use crate::provenance::Provenance;
-
 use crate::samples::Samples;
+
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
@@ -47,23 +48,38 @@ pub struct Report {
     pub differences: Vec<String>,
     /// What else is worth knowing.
     pub notes: Vec<String>,
-    /// What would be needed to know more.
-    pub next: Vec<String>,
+    /// Logs of earlier runs, shown as what they are.
+    #[serde(default)]
+    pub old_logs: Vec<OldLogReport>,
+    /// Claims that the data cannot tell apart.
+    #[serde(default)]
+    pub alternatives: Vec<Alternatives>,
+    /// Conclusions that later evidence contradicts, oldest first.
+    #[serde(default)]
+    pub superseded: Vec<Superseded>,
+    /// What would decide what is open: for each answer the least invasive step first.
+    pub next: Vec<NextStep>,
+    /// What came of comparing the baseline with itself; `None` for every other plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aa: Option<AaReport>,
 }
 
 /// What was planned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanSummary {
-    /// The greatest number of blocks.
-    pub blocks: u32,
+    /// The greatest number of blocks; `None` where the run goes on until it is decided or stopped.
+    pub blocks: Option<u32>,
+    /// How outcomes are compared: `fisher` or `e_value`.
+    #[serde(default)]
+    pub rule: String,
     /// Blocks that were completed.
     pub blocks_done: u32,
     /// The seed of the order.
     pub order_seed: u64,
     /// The number of cells.
     pub cells: u32,
-    /// Launches if every block is run.
-    pub launches: u32,
+    /// Launches if every block is run; `None` without a last block.
+    pub launches: Option<u32>,
     /// What the plan can and cannot decide, in sentences.
     pub power: Vec<String>,
 }
@@ -85,6 +101,9 @@ pub struct CellReport {
     pub timed_out: u32,
     /// Launches that were contaminated and are no data points.
     pub void: u32,
+    /// Why they were, by class.
+    #[serde(default)]
+    pub void_causes: Vec<CauseCount>,
     /// Launches without positive evidence.
     pub undetermined: u32,
     /// Causes by signature.
@@ -101,9 +120,6 @@ pub struct CauseCount {
     /// The signature.
     pub signature: String,
     /// One line for people.
-    /// Why they were, by class.
-    #[serde(default)]
-    pub void_causes: Vec<CauseCount>,
     pub text: String,
     /// How many trials.
     pub count: u32,
@@ -227,6 +243,15 @@ pub struct Answer {
     pub estimate: Option<f64>,
     /// What would settle it.
     pub needs: Option<Needs>,
+    /// The rule by which the verdict was reached, with what it asks for.
+    #[serde(default)]
+    pub rule: Option<String>,
+    /// The numbers that went into the rule, and checks beside it that enter no verdict.
+    #[serde(default)]
+    pub numbers: Vec<String>,
+    /// The trials that were counted.
+    #[serde(default)]
+    pub trials: Vec<TrialId>,
     /// Where it comes from.
     pub evidence: Vec<Evidence>,
 }
@@ -246,6 +271,9 @@ impl Answer {
             interval_of: None,
             estimate: None,
             needs: None,
+            rule: None,
+            numbers: Vec::new(),
+            trials: Vec::new(),
             evidence: Vec::new(),
         }
     }
@@ -256,8 +284,107 @@ impl Answer {
 pub struct Needs {
     /// Launches per cell in all.
     pub launches_per_cell: Option<u32>,
+    /// By which rule, with its cap, and with which chance that number would settle it.
+    #[serde(default)]
+    pub rule: Option<String>,
     /// What is missing, in sentences.
     pub missing: Vec<String>,
+    /// What each of `missing` takes, in the same order.
+    #[serde(default)]
+    pub means: Vec<Means>,
+}
+
+impl Needs {
+    /// What is missing, each with what it takes.
+    #[must_use]
+    pub fn of(missing: impl IntoIterator<Item = (Means, String)>) -> Self {
+        let (means, missing) = missing.into_iter().unzip();
+        Self { missing, means, ..Self::default() }
+    }
+}
+
+/// One step that would decide something that is open.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NextStep {
+    /// The answers that it would decide: `factor:NAME`, `instrument:NAME`, `hypothesis:CLAIM`; none for the run as a whole.
+    pub about: Vec<String>,
+    /// What it takes, least invasive first.
+    pub means: Means,
+    /// Launches that it costs; `None` where that is not known.
+    pub launches: Option<u32>,
+    /// Seconds that these took so far, by the mean of earlier trials; `None` without any.
+    pub seconds: Option<f64>,
+    /// The step in a sentence.
+    pub text: String,
+}
+
+/// What a step takes, from the least invasive to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Means {
+    /// A log that is there already.
+    OldLog,
+    /// A change of the experiment file alone: a margin, a pattern, a prediction.
+    File,
+    /// Launches of the program with nothing put in.
+    CleanRun,
+    /// Launches of cells of the plan, instruments among them.
+    Launches,
+    /// A probe.
+    Probe,
+    /// Something that changes the program or its surroundings.
+    Edit,
+}
+
+/// Claims that the data cannot tell apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Alternatives {
+    /// The claims.
+    pub claims: Vec<String>,
+    /// Where they differ and nothing was seen yet, such as `b/print: completed or failed`; empty where they differ nowhere.
+    pub differ: Vec<String>,
+    /// The same in a sentence.
+    pub text: String,
+}
+
+/// A conclusion as it was given at the end of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Conclusion {
+    /// What it was about.
+    pub about: String,
+    /// `outcome` or the metric's name.
+    pub metric: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How much stood behind it.
+    pub strength: Option<Strength>,
+    /// Its estimate, in the interval's unit.
+    pub estimate: Option<f64>,
+    /// The first trial that it named as evidence.
+    pub trial: Option<TrialId>,
+    /// The answer as it was given.
+    pub text: String,
+}
+
+/// A conclusion that later evidence contradicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Superseded {
+    /// The run that gave it.
+    pub run: String,
+    /// When, in nanoseconds since the Unix epoch.
+    pub time_ns: u64,
+    /// What it was.
+    pub conclusion: Conclusion,
+    /// The run that contradicts it.
+    pub by_run: String,
+    /// What is said now.
+    pub now: Verdict,
+    /// The first trial of that run that speaks against it; `None` where no single one does.
+    pub by_trial: Option<TrialId>,
+    /// The same in a sentence.
+    pub text: String,
+    /// What shows it.
+    pub evidence: Vec<Evidence>,
 }
 
 /// A budget and the cells it was seen in.
@@ -318,6 +445,9 @@ pub struct TrialReport {
     pub receipts: Vec<Receipt>,
     /// The files that hold the captured output, by stream.
     pub output: IndexMap<String, PathBuf>,
+    /// What samples have seen of memory; the series are left out, which the record keeps.
+    #[serde(default)]
+    pub samples: Option<Samples>,
     /// The configuration that the program printed, with its place; `None` where no reader knows such a line.
     #[serde(default)]
     pub configuration: Option<Evidence>,
@@ -362,6 +492,24 @@ pub struct RestoredFile {
     /// How often it was edited and restored.
     pub edits: u32,
 }
-    /// What samples have seen of memory; the series are left out, which the record keeps.
-    #[serde(default)]
-    pub samples: Option<Samples>,
+
+/// What came of comparing a cell with itself under two labels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AaReport {
+    /// The comparisons that were made.
+    pub tests: u32,
+    /// The differences that were found, all of them false.
+    pub differences: u32,
+    /// What they were found in.
+    pub differing: Vec<String>,
+    /// The level of each comparison.
+    pub level: f64,
+    /// How many false differences are to be expected at that level, at most.
+    pub expected: f64,
+    /// The chance of as many differences or more.
+    pub chance: f64,
+    /// Whether there are more than chance explains.
+    pub beyond_chance: bool,
+    /// The same in a sentence.
+    pub text: String,
+}

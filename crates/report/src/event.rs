@@ -33,12 +33,15 @@ impl Names {
         }
     }
 
-    /// `block 1/10  trial 3/6  nccl/print`.
-    fn place(&self, trial: Option<TrialId>) -> String {
+    /// What a trial is called: `block 1/10  trial 3/6  nccl/print`.
+    #[must_use]
+    pub fn place(&self, trial: Option<TrialId>) -> String {
         let Some(trial) = trial else { return "run".to_owned() };
         let Some(slot) = self.slots.get(&trial) else { return format!("trial {trial}") };
         let again = if slot.attempt > 1 { format!("  attempt {}", slot.attempt) } else { String::new() };
         let where_to = match slot.purpose {
+            // A run without a last block says how far it is, not how far it goes.
+            Purpose::Measure if self.blocks == u32::MAX => format!("block {}  trial {}/{}", slot.block, slot.position, self.cells),
             Purpose::Measure => format!("block {}/{}  trial {}/{}", slot.block, self.blocks, slot.position, self.cells),
             Purpose::Gate => "gate".to_owned(),
             Purpose::Clean => "clean baseline".to_owned(),
@@ -72,10 +75,18 @@ pub fn event_line(event: &Event, names: &Names) -> Option<String> {
             format!("{} {verdict}", count(files.len(), "file", "files"))
         }
         EventBody::Note { text } => clean(text),
+        EventBody::OldLog(log) => format!("read {}, {}", clean(&log.name), count(usize::try_from(log.lines).unwrap_or(usize::MAX), "line", "lines")),
         EventBody::RunEnded(end) => finished(end),
-        EventBody::Launched { .. } | EventBody::Hit(_) | EventBody::Receipt(_) | EventBody::Output { .. } | EventBody::Watch(_) => {
-            return None;
+        EventBody::Hook(hook) if hook.failure.is_some() => {
+            format!("{} failed: {}", clean(&hook.hook), clean(hook.failure.as_deref().unwrap_or_default()))
         }
+        EventBody::Launched { .. }
+        | EventBody::Hit(_)
+        | EventBody::Hook(_)
+        | EventBody::Receipt(_)
+        | EventBody::Output { .. }
+        | EventBody::Watch(_)
+        | EventBody::Concluded { .. } => return None,
     };
     Some(format!("{}  {said}", names.place(event.trial)))
 }

@@ -125,16 +125,61 @@ fn product(levels: Levels<'_>, baseline: &Cell) -> Vec<Cell> {
     std::iter::once(baseline.clone()).chain(others).collect()
 }
 
-/// Every cell of the plan; the baseline alone where there are too many to launch.
+/// Every cell of the plan, the declared ones or all combinations; the baseline alone where there are too many to launch.
 pub(super) fn all(levels: Levels<'_>, baseline: &Cell, section: Option<&Table<'_>>, problems: &mut Problems<'_>) -> Vec<Cell> {
+    let declared = section.and_then(|table| table.get("cells")).map(|item| (declared(&item, levels, baseline, problems), item.span));
     let sizes = levels.factors.values().map(IndexMap::len).chain([levels.instruments.len()]);
-    let count = sizes.map(|size| size.max(1)).try_fold(1_usize, usize::checked_mul);
+    let count = match &declared {
+        Some((cells, _)) => Some(cells.len()),
+        None => sizes.map(|size| size.max(1)).try_fold(1_usize, usize::checked_mul),
+    };
     if count.is_some_and(|count| count <= MOST_CELLS) {
-        return product(levels, baseline);
+        return declared.map_or_else(|| product(levels, baseline), |(cells, _)| cells);
     }
     let message = format!("the plan has more than {MOST_CELLS} cells, and each is launched several times");
     let problem = Diagnostic::error("spec.too_many_cells", message);
-    let span = section.map_or(0..0, |table| table.span.clone());
-    problems.push(&span, problem.help("vary fewer factors at a time, or name fewer instruments in `plan.instruments`"));
+    let span = declared.map(|(_, span)| span).or(section.map(|table| table.span.clone())).unwrap_or(0..0);
+    let help = "vary fewer factors at a time, declare the cells that matter in `plan.cells`, or name fewer instruments in `plan.instruments`";
+    problems.push(&span, problem.help(help));
     vec![baseline.clone()]
+}
+
+/// Reads declared cells: the baseline must be among them, and comes first.
+fn declared(item: &Item<'_>, levels: Levels<'_>, baseline: &Cell, problems: &mut Problems<'_>) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut refused = false;
+    for element in item.list("cells", problems).unwrap_or_default() {
+        match complete(&element, levels, problems) {
+            Some(cell) if cells.contains(&cell) => {
+                problems.push(&element.span, Diagnostic::error("spec.duplicate_cell", format!("the cell {cell} is declared twice")));
+            }
+            Some(cell) => cells.push(cell),
+            None => refused = true,
+        }
+    }
+    if !cells.contains(baseline) && !refused && item.value.is_array() {
+        let problem = Diagnostic::error("spec.baseline_not_declared", format!("the baseline {baseline} is not among the declared cells"));
+        problems.push(&item.span, problem.help("add it: everything is compared with it"));
+    }
+    cells.retain(|cell| cell != baseline);
+    cells.insert(0, baseline.clone());
+    cells
+}
+
+/// Reads a cell that names a level of every factor; without an instrument nothing goes in.
+fn complete(item: &Item<'_>, levels: Levels<'_>, problems: &mut Problems<'_>) -> Option<Cell> {
+    let written = levels.read(item, problems);
+    if written.refused {
+        return None;
+    }
+    let missing: Vec<&str> = levels.factors.keys().filter(|factor| !written.levels.contains_key(*factor)).map(String::as_str).collect();
+    if !missing.is_empty() {
+        let problem = Diagnostic::error("spec.incomplete_cell", format!("the cell does not name {}", names(missing)));
+        problems.push(&item.span, problem.help("a cell names a level of every factor"));
+        return None;
+    }
+    // In the order of the file's factors, as every cell.
+    let level = |factor: &String| Some((factor.clone(), written.levels.get(factor)?.clone()));
+    let instrument = written.instrument.unwrap_or_else(|| NO_INSTRUMENT.to_owned());
+    Some(Cell { levels: levels.factors.keys().filter_map(level).collect(), instrument })
 }

@@ -15,12 +15,16 @@ const SHELL_SIGNS: [char; 8] = ['|', '&', ';', '<', '>', '$', '`', '*'];
 
 /// Reads the `command` of a table: a list with at least the program in it.
 pub(super) fn command(table: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Template> {
-    let Some(item) = table.require("command", r#"command = ["python3", "app.py"]"#, problems) else { return Vec::new() };
+    table.require("command", r#"command = ["python3", "app.py"]"#, problems).map(|item| argv(&item, problems)).unwrap_or_default()
+}
+
+/// Reads one command: a list with at least the program in it.
+pub(super) fn argv(item: &Item<'_>, problems: &mut Problems<'_>) -> Vec<Template> {
     if let Some(line) = item.value.as_str() {
         problems.push(&item.span, item.expected("a list of strings").help(as_list(line)));
         return Vec::new();
     }
-    let arguments = templates(&item, problems);
+    let arguments = templates(item, problems);
     let empty = item.elements().is_some_and(|elements| elements.is_empty());
     let nameless = arguments.first().is_some_and(|program| program.0.trim().is_empty());
     if empty || nameless {

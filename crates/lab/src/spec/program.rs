@@ -1,4 +1,4 @@
-//! `[program]` and `[workload]`: what is started, when it is ready, how long it may take.
+//! `[program]`: what is started, when it is ready, how long it may take.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,10 +7,11 @@ use bystander_model::diagnostic::Diagnostic;
 
 use super::command::{command, environment};
 use super::instruments::spans;
+use super::item::Item;
 use super::problems::Problems;
 use super::table::Table;
 use super::{duration, placeholder, ready, schema};
-use crate::plan::{Program, Workload};
+use crate::plan::{Fresh, Program};
 
 /// From spawn to the end, where the file does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15 * 60);
@@ -29,6 +30,7 @@ pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'
         timeout: DEFAULT_TIMEOUT,
         stall: DEFAULT_STALL,
         grace: DEFAULT_GRACE,
+        fresh: Fresh::default(),
         spans: indexmap::IndexMap::new(),
     };
     let Some(item) = root.require("program", r#"program.command = ["python3", "app.py"]"#, problems) else { return program };
@@ -40,30 +42,25 @@ pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'
     }
     program.env = table.get("env").map(|item| environment(&item, problems)).unwrap_or_default();
     program.ready = table.get("ready").map(|item| ready::read(&item, problems));
+    program.fresh = table.get("fresh").map(|item| fresh(&item, problems)).unwrap_or_default();
     program.timeout = span(&table, "timeout", false, problems).unwrap_or(DEFAULT_TIMEOUT);
     program.stall = span(&table, "stall", false, problems).unwrap_or(DEFAULT_STALL);
     program.grace = span(&table, "grace", true, problems).unwrap_or(DEFAULT_GRACE);
     program
 }
 
-/// Reads `[workload]`; its time limit is the program's where the file does not say.
-pub(super) fn workload(root: &Table<'_>, program: &Program, problems: &mut Problems<'_>) -> Option<Workload> {
-    let table = root.get("workload")?.table(schema::WORKLOAD, problems)?;
-    if program.ready.is_none() {
-        let problem =
-            Diagnostic::error("spec.workload_without_ready", "a workload runs against a ready program, and nothing says when it is ready");
-        problems.push(&table.span, problem.help(r#"add to [program]: ready = { http = "http://127.0.0.1:{port}/health" }"#));
+/// Reads what every trial has for itself: `true` for all of it, or a table.
+fn fresh(item: &Item<'_>, problems: &mut Problems<'_>) -> Fresh {
+    if let Some(all) = item.value.as_bool() {
+        return Fresh { cwd: all, cache: all };
     }
-    let timeout = span(&table, "timeout", false, problems);
-    if let (Some(item), Some(_)) = (table.get("timeout"), timeout.filter(|timeout| *timeout > program.timeout)) {
-        let problem = Diagnostic::warning(
-            "spec.timeout_never_reached",
-            "the time limit of the workload is longer than the program's, which holds for both",
-        );
-        problems.push(&item.span, problem.help("raise `program.timeout`, which runs from spawn to the end of the workload"));
+    if !item.value.is_table() {
+        problems.push(&item.span, item.expected("`true`, `false` or a table").help("write fresh = { cwd = true, cache = true }"));
+        return Fresh::default();
     }
-    let spans = spans(&table, ["command"]);
-    Some(Workload { command: command(&table, problems), timeout: timeout.unwrap_or(program.timeout), spans })
+    let Some(table) = item.table(schema::FRESH, problems) else { return Fresh::default() };
+    let flag = |key: &str, problems: &mut Problems<'_>| table.get(key).and_then(|item| item.flag(problems)).unwrap_or(false);
+    Fresh { cwd: flag("cwd", problems), cache: flag("cache", problems) }
 }
 
 fn span(table: &Table<'_>, key: &str, zero: bool, problems: &mut Problems<'_>) -> Option<Duration> {

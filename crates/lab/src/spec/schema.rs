@@ -13,7 +13,14 @@ pub(super) const READY_COMMAND: &[&str] = &["command", "timeout"];
 /// Keys of `program.ready.generates` where it is a table.
 pub(super) const READY_GENERATES: &[&str] = &["url", "model", "prompt"];
 /// Keys of `[workload]`.
-pub(super) const WORKLOAD: &[&str] = &["command", "timeout"];
+pub(super) const WORKLOAD: &[&str] = &["command", "timeout", "traffic"];
+/// Keys of `[workload.traffic]`.
+pub(super) const TRAFFIC: &[&str] = &[
+    "url", "model", "endpoint", "concurrency", "rate", "evenly", "requests", "duration", "warmup", "prompt", "output_tokens", "ignore_eos",
+    "timeout", "errors", "seed", "api_key_env", "body",
+];
+/// Keys of `workload.traffic.prompt`.
+pub(super) const PROMPT: &[&str] = &["tokens", "random", "file", "seed"];
 /// Keys of a level of a factor.
 pub(super) const LEVEL: &[&str] = &["args", "env", "unset", "treatment"];
 /// Keys of the `treatment` of a level.
@@ -55,6 +62,8 @@ const TABLES: &[(&str, &[&str])] = &[
     ("in `program.ready`", READY),
     ("in `[plan]`", PLAN),
     ("in `[conditions]`", CONDITIONS),
+    ("in `[workload.traffic]`", TRAFFIC),
+    ("in `workload.traffic.prompt`", PROMPT),
     ("in `[[probes]]`", PROBE),
     ("in `[[edits]]`", EDIT),
     ("in a metric of `[metrics]`", METRIC),

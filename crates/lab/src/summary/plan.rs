@@ -5,22 +5,35 @@ use bystander_model::report::PlanSummary;
 use crate::contrast::{self, Contrast, Subject};
 use crate::design::reach;
 use crate::ledger::Ledger;
-use crate::plan::Plan;
+use crate::looks::anytime::AnytimeRule;
+use crate::looks::said_last;
+use crate::plan::{Plan, Rule};
 use crate::verdict::sentence::{blocks, launches, percent};
 
 pub(super) fn summary(ledger: &Ledger) -> PlanSummary {
     let plan = &ledger.plan;
     let cells = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);
-    let done =
-        (1..=plan.blocks.max).take_while(|block| plan.cells.iter().all(|cell| ledger.data(cell).any(|trial| trial.slot.block == *block)));
     PlanSummary {
-        blocks: plan.blocks.max,
-        blocks_done: u32::try_from(done.count()).unwrap_or(u32::MAX),
+        blocks: said_last(plan.blocks),
+        rule: match plan.rule {
+            Rule::Fisher => "fisher",
+            Rule::EValue => "e_value",
+        }
+        .to_owned(),
+        blocks_done: blocks_done(ledger),
         order_seed: ledger.seed,
         cells,
-        launches: cells.saturating_mul(plan.blocks.max),
+        launches: said_last(plan.blocks).map(|blocks| cells.saturating_mul(blocks)),
         power: power(plan),
     }
+}
+
+/// Blocks of which every cell has a data point, from the first on.
+pub(super) fn blocks_done(ledger: &Ledger) -> u32 {
+    let plan = &ledger.plan;
+    let done =
+        (1..=plan.blocks.max).take_while(|block| plan.cells.iter().all(|cell| ledger.data(cell).any(|trial| trial.slot.block == *block)));
+    u32::try_from(done.count()).unwrap_or(u32::MAX)
 }
 
 /// What a plan can and cannot decide, in sentences.
@@ -33,7 +46,14 @@ pub fn power(plan: &Plan) -> Vec<String> {
             sentences.push(sentence);
         }
     }
-    let n = plan.blocks.max;
+    sentences.extend(contrast::unanswered(plan));
+    let n = if plan.blocks.is_open() { plan.blocks.min } else { plan.blocks.max };
+    if plan.blocks.is_open() {
+        sentences.push("no last block: it goes on until every comparison is decided or you stop it, and the same command takes it up again".to_owned());
+        if plan.margin.is_none() {
+            sentences.push("where nothing ever differs only you can stop it: no `margin` says what counts as no effect".to_owned());
+        }
+    }
     if let Ok(bound) = crate::stats::proportion::zero_failure_upper(n, 0.05) {
         sentences.push(format!("with no failure in {} of a cell, a failure rate up to {} is not excluded", launches(n), percent(bound)));
     }
@@ -50,6 +70,9 @@ fn outcome_power(plan: &Plan, contrast: &Contrast) -> String {
         Subject::Instrument { .. } => "each instrument".to_owned(),
     };
     let level = contrast.alpha;
+    if plan.rule == Rule::EValue {
+        return by_e_value(plan, &what, level);
+    }
     match reach::blocks_needed(level) {
         Ok(needed) if needed <= plan.blocks.max => {
             format!(
@@ -61,5 +84,20 @@ fn outcome_power(plan: &Plan, contrast: &Contrast) -> String {
             blocks(plan.blocks.max)
         ),
         Err(_) => format!("{what}: cannot be shown to change the outcome at level {level:.4}"),
+    }
+}
+
+fn by_e_value(plan: &Plan, what: &str, level: f64) -> String {
+    let threshold = (1.0 / level).round();
+    let needed = AnytimeRule::new(level, plan.blocks.max).ok().and_then(|rule| rule.blocks_needed());
+    match needed {
+        Some(needed) if needed <= plan.blocks.max => format!(
+            "{what}: an outcome that always differs is shown after {needed} blocks (an e-value of {threshold}, level {level:.4}, valid at any stop)"
+        ),
+        Some(needed) => format!(
+            "{what}: cannot be shown to change the outcome in {}; that takes {needed} (an e-value of {threshold}, level {level:.4})",
+            blocks(plan.blocks.max)
+        ),
+        None => format!("{what}: cannot be shown to change the outcome at level {level:.4}"),
     }
 }

@@ -1,5 +1,7 @@
 //! What the data say: the patterns of outcomes, hypotheses. Metrics are in `metrics`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bystander_lab::plan::{Expect, Hypothesis, Plan, Prediction};
 use bystander_model::cell::Cell;
 use bystander_model::outcome::Outcome;
@@ -101,8 +103,8 @@ fn one_counterexample_refutes_and_support_takes_replicates() {
     plan.hypotheses = vec![Hypothesis {
         claim: "b breaks it".into(),
         predicts: vec![
-            Prediction { cell: cell("b"), outcome: Outcome::Failed },
-            Prediction { cell: cell("a"), outcome: Outcome::Completed },
+            Prediction::Outcome { cell: cell("b"), outcome: Outcome::Failed },
+            Prediction::Outcome { cell: cell("a"), outcome: Outcome::Completed },
         ],
     }];
     let (ledger, _) = run(&plan, &mut Scripted::new(|_, _| Ends::Fails("RuntimeError @ f")));
@@ -198,16 +200,16 @@ fn a_failure_that_an_edit_left_behind_acquits_nobody_and_refutes_nothing() {
         for seed in seeds {
             let mut plan = Plan { expect, seed: Some(seed), ..plan(&["a"], &["print"]) };
             let cell = |instrument: &str| Cell { instrument: instrument.to_owned(), ..plan.baseline.clone() };
-            let predicts = |instrument: &str, outcome| Prediction { cell: cell(instrument), outcome };
+            let predicts = |instrument: &str, outcome| Prediction::Outcome { cell: cell(instrument), outcome };
             plan.hypotheses = vec![Hypothesis {
                 claim: "the print broke it".into(),
                 predicts: vec![predicts("print", Outcome::Failed), predicts("none", Outcome::Completed)],
             }];
             // The edited program leaves something that makes every later launch fail, the bare ones too.
-            let left = std::rc::Rc::new(std::cell::Cell::new(false));
+            let left = AtomicBool::new(false);
             let script = move |cell: &Cell, _: u32| {
-                left.set(left.get() || !cell.is_bare());
-                if left.get() { Ends::Fails("exit code 9") } else { Ends::Completes }
+                left.fetch_or(!cell.is_bare(), Ordering::SeqCst);
+                if left.load(Ordering::SeqCst) { Ends::Fails("exit code 9") } else { Ends::Completes }
             };
             let (ledger, _) = run(&plan, &mut Scripted::new(script));
             let print = answer(&ledger, "instrument:print", "outcome");

@@ -31,7 +31,7 @@ fn a_first_block_that_hangs_alike_stops_the_run_too() {
     let mut place = Scripted::new(|_, _| Ends::Hangs("stalled: loading weights"));
     let (_, end) = run(&plan, &mut place);
     assert!(matches!(&end, RunEnd::Finished { why } if why.contains("failed in the same way")), "{end:?}");
-    assert_eq!(place.launched.len(), 4);
+    assert_eq!(place.launched().len(), 4);
 }
 
 #[test]
@@ -42,10 +42,10 @@ fn in_every_order_a_bare_baseline_comes_before_the_first_edit_and_one_after_the_
         let mut place = Scripted::new(|_, _| Ends::Fails("RuntimeError @ f"));
         let (ledger, _) = run(&Plan { seed: Some(seed), ..plan.clone() }, &mut place);
         let restored = summary_of(&ledger).restored;
-        assert!(restored.clean_trial.is_some() && restored.not_shown.is_none(), "seed {seed}: {:?}", place.launched);
-        let first = |cell: &str| place.launched.iter().position(|launched| launched == cell).expect("launched");
-        assert!(first("a/none") < first("a/print").min(first("b/print")), "seed {seed}: {:?}", place.launched);
-        firsts.insert(place.launched[0].clone());
+        assert!(restored.clean_trial.is_some() && restored.not_shown.is_none(), "seed {seed}: {:?}", place.launched());
+        let first = |cell: &str| place.launched().iter().position(|launched| launched == cell).expect("launched");
+        assert!(first("a/none") < first("a/print").min(first("b/print")), "seed {seed}: {:?}", place.launched());
+        firsts.insert(place.launched()[0].clone());
     }
     assert!(firsts.len() >= 4, "the rest is in random order: {firsts:?}");
 }
@@ -57,7 +57,7 @@ fn stop_all_runs_every_block_of_the_same_failure() {
     let mut place = Scripted::new(|_, _| Ends::Fails("RuntimeError @ f"));
     let (_, end) = run(&plan, &mut place);
     assert!(matches!(end, RunEnd::Finished { .. }));
-    assert!(place.launched.len() >= 8, "{} launches", place.launched.len());
+    assert!(place.launched().len() >= 8, "{} launches", place.launched().len());
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn different_failures_in_the_first_block_do_not_stop_it() {
     let mut place =
         Scripted::new(|cell, _| if cell.levels["arm"] == "a" { Ends::Fails("RuntimeError @ f") } else { Ends::Fails("ValueError @ g") });
     run(&plan, &mut place);
-    assert!(place.launched.len() > 2);
+    assert!(place.launched().len() > 2);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_shown_difference_stops_at_the_least_number_of_blocks() {
     let plan = plan(&["a", "b"], &[]);
     let mut place = Scripted::new(|cell, _| if cell.levels["arm"] == "a" { Ends::Completes } else { Ends::Fails("RuntimeError @ f") });
     let (_, end) = run(&plan, &mut place);
-    assert_eq!(place.launched.len(), 8, "four blocks of two: {end:?}");
+    assert_eq!(place.launched().len(), 8, "four blocks of two: {end:?}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn no_difference_is_curtailed_once_none_can_be_shown_any_more() {
     plan.blocks.max = 5;
     let mut place = Scripted::new(|_, _| Ends::Completes);
     let (_, end) = run(&plan, &mut place);
-    assert_eq!(place.launched.len(), 8, "after four blocks one that is left cannot show a difference");
+    assert_eq!(place.launched().len(), 8, "after four blocks one that is left cannot show a difference");
     assert!(matches!(&end, RunEnd::Finished { why } if why.contains("no outcome of the blocks that are left")), "{end:?}");
 }
 
@@ -173,5 +173,5 @@ fn the_gate_lets_a_baseline_through_that_does_as_declared_and_stops_any_other() 
     let mut place = Scripted::new(|_, _| Ends::Fails("RuntimeError @ f"));
     let (_, end) = run(&plan, &mut place);
     assert!(matches!(&end, RunEnd::Gated { why } if why.contains("RuntimeError @ f")), "{end:?}");
-    assert_eq!(place.launched.len(), 1);
+    assert_eq!(place.launched().len(), 1);
 }

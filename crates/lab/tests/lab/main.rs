@@ -1,8 +1,18 @@
 //! The run loop and the verdicts over a place that is scripted: what is launched, when a run stops, what is answered, and that a run which is
 //! killed anywhere gives the same answers.
 
+mod aa;
 mod answers;
+mod claims;
+mod exclusions;
+mod lanes;
 mod loops;
 mod metrics;
+mod null;
+mod old_logs;
+mod open_ended;
+mod order;
 mod resume;
 mod scripted;
+mod settling;
+mod superseded;

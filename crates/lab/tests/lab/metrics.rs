@@ -102,12 +102,12 @@ fn one_launch_per_cell_says_nothing_of_an_instrument() {
 fn of_many_runs_of_an_unchanged_program_few_blame_the_instrument() {
     let mut plan = five_blocks();
     plan.metrics["tokens"].margin = None;
-    let noise = std::rc::Rc::new(std::cell::RefCell::new(ChaCha8Rng::seed_from_u64(2)));
+    let noise = std::sync::Arc::new(std::sync::Mutex::new(ChaCha8Rng::seed_from_u64(2)));
     let mut blamed = 0;
     let mut excluded = 0;
     for _ in 0..600 {
-        let noise = std::rc::Rc::clone(&noise);
-        let script = move |_: &Cell, _: u32| Ends::Measures(1000.0 + normal(&mut noise.borrow_mut()));
+        let noise = std::sync::Arc::clone(&noise);
+        let script = move |_: &Cell, _: u32| Ends::Measures(1000.0 + normal(&mut noise.lock().expect("no panic")));
         let (ledger, _) = run(&plan, &mut Scripted::new(script));
         let found = answer(&ledger, "instrument:probe", "tokens");
         blamed += u32::from(found.verdict == Verdict::Perturbs);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::sync::Mutex;
 
 use bystander_lab::conduct;
 use bystander_lab::ledger::Ledger;
@@ -29,21 +30,34 @@ pub(crate) enum Ends {
     /// The place cannot go on.
     Breaks,
     Measures(f64),
+    /// It ends just so.
+    As(Box<TrialEnd>),
 }
 
 /// Decides how a trial ends, from its cell and how often that cell was launched before.
-pub(crate) type Script = Box<dyn Fn(&Cell, u32) -> Ends>;
+pub(crate) type Script = Box<dyn Fn(&Cell, u32) -> Ends + Send + Sync>;
 
 pub(crate) struct Scripted {
     pub(crate) script: Script,
-    pub(crate) launched: Vec<String>,
-    counts: BTreeMap<String, u32>,
+    /// What was launched, by cell.
+    launches: Mutex<Launches>,
     pub(crate) interrupt_after: Option<usize>,
 }
 
+#[derive(Default)]
+struct Launches {
+    all: Vec<String>,
+    counts: BTreeMap<String, u32>,
+}
+
 impl Scripted {
-    pub(crate) fn new(script: impl Fn(&Cell, u32) -> Ends + 'static) -> Self {
-        Self { script: Box::new(script), launched: Vec::new(), counts: BTreeMap::new(), interrupt_after: None }
+    pub(crate) fn new(script: impl Fn(&Cell, u32) -> Ends + Send + Sync + 'static) -> Self {
+        Self { script: Box::new(script), launches: Mutex::default(), interrupt_after: None }
+    }
+
+    /// Every launch so far, by its cell.
+    pub(crate) fn launched(&self) -> Vec<String> {
+        self.launches.lock().expect("no panic").all.clone()
     }
 }
 
@@ -56,7 +70,7 @@ impl Place for Scripted {
         Ok(Vec::new())
     }
 
-    fn run(&mut self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>> {
+    fn run(&self, plan: &Plan, order: &TrialOrder, emit: &mut Emit<'_>) -> Result<TrialEnd, Box<dyn Error + Send + Sync>> {
         let cell = &order.slot.cell;
         let edited = plan.edits_of(cell).next().is_some();
         let id = order.trial.to_string();
@@ -70,10 +84,14 @@ impl Place for Scripted {
                 added_lines: 3..4,
             }))?;
         }
-        let before = self.counts.entry(cell.to_string()).or_default();
-        let ends = (self.script)(cell, *before);
-        *before += 1;
-        self.launched.push(cell.to_string());
+        let before = {
+            let mut launches = self.launches.lock().expect("no panic");
+            launches.all.push(cell.to_string());
+            let count = launches.counts.entry(cell.to_string()).or_default();
+            *count += 1;
+            *count - 1
+        };
+        let ends = (self.script)(cell, before);
         if edited {
             emit(EventBody::Undone(RevertedEdit {
                 id,
@@ -88,21 +106,24 @@ impl Place for Scripted {
         if matches!(ends, Ends::Breaks) {
             return Err("the disk is full".into());
         }
+        if let Ends::As(end) = ends {
+            return Ok(*end);
+        }
         Ok(end(order, &ends))
     }
 
-    fn compare(&mut self, files: &[FileProof]) -> Vec<FileProof> {
+    fn compare(&self, files: &[FileProof]) -> Vec<FileProof> {
         files.to_vec()
     }
 
     fn interrupted(&self) -> bool {
-        self.interrupt_after.is_some_and(|after| self.launched.len() >= after)
+        self.interrupt_after.is_some_and(|after| self.launched().len() >= after)
     }
 }
 
 fn end(order: &TrialOrder, ends: &Ends) -> TrialEnd {
     let (outcome, signature, blames) = match ends {
-        Ends::Completes | Ends::Measures(_) => (Outcome::Completed, None, None),
+        Ends::Completes | Ends::Measures(_) | Ends::As(_) => (Outcome::Completed, None, None),
         Ends::Fails(signature) => (Outcome::Failed, Some(*signature), None),
         Ends::Hangs(signature) => (Outcome::TimedOut, Some(*signature), None),
         Ends::Blames(instrument) => (Outcome::Failed, Some("NameError @ f"), Some((*instrument).to_owned())),
@@ -180,6 +201,7 @@ pub(crate) fn plan(levels: &[&str], instruments: &[&str]) -> Plan {
             timeout: std::time::Duration::from_secs(60),
             stall: std::time::Duration::from_secs(60),
             grace: std::time::Duration::from_secs(10),
+            fresh: bystander_lab::plan::Fresh::default(),
             spans: IndexMap::new(),
         },
         workload: None,
@@ -209,6 +231,14 @@ pub(crate) fn plan(levels: &[&str], instruments: &[&str]) -> Plan {
         stop: Stop::Same,
         refused: Refused::Stop,
         hypotheses: Vec::new(),
+        rule: bystander_lab::plan::Rule::default(),
+        evidence: Vec::new(),
+        conditions: bystander_lab::plan::Conditions::default(),
+        kind: bystander_lab::plan::Kind::Blocks,
+        declared: false,
+        lanes: Vec::new(),
+        padding: false,
+        hooks: bystander_lab::plan::Hooks::default(),
         left_out: IndexMap::new(),
     }
 }

@@ -17,7 +17,7 @@ fn event(trial: Option<u32>, body: EventBody) -> Event {
 
 fn slot(purpose: Purpose, attempt: u32) -> EventBody {
     let cell = Cell { levels: fixture::levels("nccl"), instrument: "print".into() };
-    EventBody::TrialStarted { slot: Slot { purpose, block: 1, position: 3, attempt, cell } }
+    EventBody::TrialStarted { slot: Slot { purpose, block: 1, position: 3, attempt, lane: 1, cell } }
 }
 
 fn ended(cause: Option<&str>) -> EventBody {

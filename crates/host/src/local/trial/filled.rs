@@ -4,71 +4,100 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use bystander_lab::place::TrialOrder;
-use bystander_lab::plan::Plan;
+use bystander_lab::plan::{Plan, Template};
 use bystander_supervise::command::Command;
 use bystander_supervise::resolve::resolve;
 use indexmap::IndexMap;
 
 use super::super::LocalPlace;
 use super::super::deliver::Private;
+use super::super::fresh::Own;
 use super::super::instruments::Probes;
+use super::super::ready;
 use crate::{environment, secrets};
 
-/// What stands for the placeholders in one trial.
-pub(super) struct Fill {
-    pub(super) values: Vec<(&'static str, String)>,
+/// What one trial is given: values for its placeholders, directories, and what is set in its environment.
+pub(in super::super) struct Fill {
+    pub(in super::super) values: Vec<(&'static str, String)>,
+    /// Its directories.
+    pub(super) own: Own,
+    given: environment::Given,
 }
 
 impl Fill {
-    pub(super) fn new(plan: &Plan, port: Option<u16>, folder: &std::path::Path) -> Self {
+    pub(super) fn new(place: &LocalPlace, plan: &Plan, order: &TrialOrder, port: Option<u16>) -> Self {
+        let folder = place.state.trial_dir(&order.run, order.trial);
+        let own = Own::of(plan, &folder, &place.state.run_dir(&order.run));
+        let lane = plan.lane(order.slot.lane).cloned();
         let python = environment::of_trial(plan, &plan.baseline, &[], "").get(&OsString::from("PATH")).and_then(|path| {
             let name = std::ffi::OsStr::new("python3");
             resolve(name, Some(path.as_os_str()), &plan.program.cwd).ok()
         });
+        let gpus = lane.as_ref().map(environment::gpu_list).or_else(|| std::env::var("CUDA_VISIBLE_DEVICES").ok()).unwrap_or_default();
         let mut values = vec![("trial", folder.display().to_string())];
         values.extend(port.map(|port| ("port", port.to_string())));
         values.extend(python.map(|python| ("python", python.display().to_string())));
-        Self { values }
+        values.extend([
+            ("folder", plan.folder().display().to_string()),
+            ("cache", own.cache.display().to_string()),
+            ("seed", order.seed.to_string()),
+            ("gpus", gpus),
+            ("lane", order.slot.lane.to_string()),
+        ]);
+        let given = environment::Given { caches: own.variables(), padding: order.padding, lane };
+        Self { values, own, given }
     }
 
     pub(super) fn pairs(&self) -> Vec<(&str, &str)> {
-        self.values.iter().map(|(name, value)| (*name, value.as_str())).collect()
+        environment::pairs(&self.values)
+    }
+
+    /// Makes the trial's own directories.
+    pub(super) fn make(&self, plan: &Plan) -> std::io::Result<()> {
+        self.own.make(texts(plan).any(|text| text.mentions("cache")))
     }
 }
 
 /// Whether any text of the plan needs a port of the trial's own.
 pub(super) fn uses_port(plan: &Plan) -> bool {
+    texts(plan).any(|text| text.mentions("port"))
+}
+
+/// Every text of the plan that is filled for a trial.
+fn texts(plan: &Plan) -> impl Iterator<Item = &Template> {
     let program = &plan.program;
     let levels = plan.factors.values().flat_map(IndexMap::values);
-    let ready = program.ready.iter().flat_map(|ready| [&ready.http, &ready.port]).flatten();
+    let ready = program.ready.iter().flat_map(bystander_lab::plan::Ready::texts);
     let workload = plan.workload.iter().flat_map(|workload| &workload.command);
-    let texts = program.command.iter().chain(program.env.values()).chain(ready).chain(workload);
-    texts.chain(levels.flat_map(|level| level.args.iter().chain(level.env.values()))).any(|text| text.mentions("port"))
+    let hooks = plan.hooks.all().flat_map(|(_, commands)| commands).flat_map(|command| &command.argv);
+    let texts = program.command.iter().chain(program.env.values()).chain(ready).chain(workload).chain(hooks);
+    texts.chain(levels.flat_map(|level| level.args.iter().chain(level.env.values())))
 }
 
 /// What is launched.
-pub(super) fn command(
+pub(in super::super) fn command(
     place: &LocalPlace,
     plan: &Plan,
     order: &TrialOrder,
-    fill: &[(&str, &str)],
+    fill: &Fill,
     probes: Option<&Probes>,
     private: Option<&Private>,
 ) -> Command {
     let cell = &order.slot.cell;
     let marker = place.marker(order);
-    let mut env = environment::of_trial(plan, cell, fill, &marker);
+    let pairs = fill.pairs();
+    let mut env = environment::of_launch(plan, cell, &pairs, &marker, &fill.given);
     if let Some(overlay) = probes.and_then(Probes::overlay) {
         let python_path = env.get(std::ffi::OsStr::new("PYTHONPATH")).cloned();
         env.extend(overlay.env(python_path.as_deref()));
     }
     env.extend(private.and_then(Private::env).map(|(name, folder)| (name.into(), folder.into())));
     Command {
-        argv: environment::command(plan, cell, fill).into_iter().map(OsString::from).collect(),
+        argv: environment::command(plan, cell, &pairs).into_iter().map(OsString::from).collect(),
         env,
-        cwd: plan.program.cwd.clone(),
+        cwd: fill.own.cwd.clone(),
         marker,
-        remove_on_exit: probes.map(|probes| probes.rings().to_owned()).into_iter().collect(),
+        remove_on_exit: probes.map(|probes| probes.rings().to_owned()).into_iter().chain(fill.own.removed()).collect(),
     }
 }
 
@@ -91,5 +120,6 @@ pub(super) fn hidden(plan: &Plan, command: &Command, fill: &[(&str, &str)]) -> V
     // Apart, or the last word of one would be taken for the name of the first of the other.
     let mut found = secrets::values(&words(command), env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     found.extend(secrets::values(&workload, std::iter::empty()));
+    found.extend(ready::hidden(plan.program.ready.as_ref(), fill));
     found
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use bystander_lab::design::nuisance::PADDING_VARIABLE;
 use bystander_lab::plan::Plan;
 use bystander_model::provenance::Provenance;
 use bystander_supervise::command::Command;
@@ -16,7 +17,12 @@ use crate::{machine, proof};
 /// What is launched, where, and on which machine; secrets masked.
 pub(super) fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits, fill: &Fill) -> Provenance {
     let text = |value: &OsString| value.to_string_lossy().into_owned();
-    let env = command.env.iter().map(|(name, value)| (text(name), place.masker.variable(&text(name), &text(value)))).collect();
+    let mut env: IndexMap<String, String> =
+        command.env.iter().map(|(name, value)| (text(name), place.masker.variable(&text(name), &text(value)))).collect();
+    // Its length says all of it.
+    if let Some(padding) = env.get_mut(PADDING_VARIABLE) {
+        *padding = format!("{} bytes", padding.len());
+    }
     let instrumented = edits.applied.iter().map(|edit| edit.file.clone()).chain(plan.edits.iter().map(|edit| edit.file.clone()));
     let probed = place.probes.iter().map(|probe| probe.path.clone());
     let files: IndexMap<PathBuf, String> = instrumented
@@ -30,7 +36,7 @@ pub(super) fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edi
         placeholders: fill.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         cwd: command.cwd.clone(),
         env,
-        git: machine::git(&command.cwd),
+        git: machine::git(&plan.program.cwd),
         files,
         python: program.and_then(|program| place.python_of(&program, command)),
         kernel: machine::kernel(),
