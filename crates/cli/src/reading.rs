@@ -5,7 +5,7 @@ use bystander_lab::cause::CauseReader;
 use bystander_memory::sglang::SglangReader;
 use bystander_model::hit::Hit;
 use bystander_model::ids::TrialId;
-use bystander_model::reading::{ErrorSeen, LogLine, Reading};
+use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
 
 /// Reads SGLang.
 struct Sglang(SglangReader);
@@ -17,6 +17,10 @@ impl CauseReader for Sglang {
 
     fn line(&mut self, line: &LogLine<'_>) {
         self.0.line(line);
+    }
+
+    fn block(&mut self, block: &LogBlock<'_>) {
+        self.0.block(block);
     }
 
     fn hit(&mut self, hit: &Hit) {

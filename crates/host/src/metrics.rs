@@ -6,6 +6,7 @@ mod extract;
 mod file;
 mod hits;
 mod lines;
+pub mod scan;
 pub(crate) mod sieve;
 mod tally;
 

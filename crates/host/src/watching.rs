@@ -263,6 +263,7 @@ impl Watching<'_, '_> {
                 self.lost = Some(format!("the keeper of the program was killed; {} of its processes were ended", lost.orphans));
             }
             TrialEvent::Line(_)
+            | TrialEvent::Lines(_)
             | TrialEvent::Ready(_)
             | TrialEvent::ForeignListener(_)
             | TrialEvent::StreamEnded(_)

@@ -10,9 +10,12 @@ mod lines;
 mod seen;
 mod version;
 
+use std::sync::LazyLock;
+
 use bystander_model::hit::Hit;
 use bystander_model::ids::TrialId;
-use bystander_model::reading::{ErrorSeen, LogLine, Reading};
+use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
+use regex::Regex;
 
 use self::hits::Hits;
 use self::seen::{Seen, Source};
@@ -51,6 +54,15 @@ impl SglangReader {
         if self.configuration.is_none() && line.text.contains("server_args=") {
             self.configuration = Some(Source::whole(&line));
         }
+    }
+
+    /// Takes the next lines of a stream; those without any of the texts that are read cost one search through all of them.
+    pub fn block(&mut self, block: &LogBlock<'_>) {
+        static SIEVE: LazyLock<Regex> = LazyLock::new(|| {
+            let texts = version::texts().chain(["server_args=", "Current value: "]).map(regex::escape).collect::<Vec<_>>().join("|");
+            Regex::new(&format!("{texts}|{}", lines::TEXTS)).expect("escaped literals")
+        });
+        block.candidates(|text, from| SIEVE.shortest_match_at(text, from)).for_each(|line| self.line(&line));
     }
 
     /// Takes the next hit.

@@ -38,7 +38,7 @@ pub use exit::{Exit, ExitStatus, TreeEnd, Usage, signal_name};
 pub use handover::handover;
 pub use listener::{Holder, listener_of};
 pub use namespace::{Availability, Namespace, namespaces_available};
-pub use output::{Line, OutputError, OutputPaths, StreamSummary};
+pub use output::{Line, Lines, OutputError, OutputPaths, StreamSummary};
 pub use port::{pick_free_port, port_free};
 pub use ready::{
     AddressError, CommandCheck, GenerateCheck, HttpAnswer, HttpCheck, Readiness, ReadySpec, ReadySpecError,

@@ -61,6 +61,56 @@ impl Line {
     }
 }
 
+/// Several whole lines of one stream, one after another, that were read at the same time. None of them is cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines {
+    /// The stream.
+    pub stream: Stream,
+    /// The number of the first one in the stream, from 1.
+    pub first: u64,
+    /// How many there are.
+    pub count: u64,
+    /// Where the first one begins in the file.
+    pub offset: u64,
+    /// When they were read.
+    pub time_ns: TimeNs,
+    /// Their bytes; each ends in a newline.
+    pub text: Vec<u8>,
+}
+
+impl Lines {
+    /// The text with a replacement character for what is not UTF-8.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.text)
+    }
+
+    /// The last of them.
+    #[must_use]
+    pub fn last(&self) -> Line {
+        let body = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
+        let start = memchr::memrchr(b'\n', body).map_or(0, |end| end + 1);
+        Line {
+            stream: self.stream,
+            number: self.first + self.count.saturating_sub(1),
+            offset: self.offset + start as u64,
+            time_ns: self.time_ns,
+            text: body[start..].to_vec(),
+            length: (body.len() - start) as u64,
+            terminated: true,
+        }
+    }
+}
+
+/// One line, or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// One, which may be cut.
+    Line(Line),
+    /// Several.
+    Lines(Lines),
+}
+
 /// Output that could not be kept; the program is not told, its output is read on and dropped.
 #[derive(Debug, thiserror::Error)]
 #[error("write {} (offset {offset})", file.display())]

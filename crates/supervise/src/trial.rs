@@ -31,7 +31,7 @@ use crate::clock::{Clock, after};
 use crate::exit::{Exit, TreeEnd};
 use crate::gpu::GpuWatch;
 use crate::keeper;
-use crate::output::Line;
+use crate::output::{Line, Lines, OutputError, Read};
 use crate::output::lines::LineReader;
 use crate::protocol::Order;
 use crate::tree::{ProcessInfo, snapshot};
@@ -76,6 +76,8 @@ pub struct Trial {
     /// `None` for a program that is never to be ready.
     conditions: Option<Conditions>,
     last_lines: [Option<Line>; 2],
+    /// Whether lines are told by the block.
+    in_blocks: bool,
     samples: Samples,
     gpus: Option<GpuWatch>,
 
@@ -312,14 +314,33 @@ impl Trial {
         loop {
             let next = (0..2).filter_map(|at| Some((self.readers[at].next_time(limit[at])?, at))).min();
             let Some((_, at)) = next else { return false };
-            match self.readers[at].next(limit[at]) {
-                Ok(Some(line)) => self.on_line(line),
+            match self.read(at, limit[at]) {
+                Ok(Some(Read::Line(line))) => self.on_line(line),
+                Ok(Some(Read::Lines(lines))) => self.on_lines(lines),
                 // The rest of that stream is no whole line yet; the other may have one.
                 Ok(None) => continue,
                 Err(error) => self.due.push_back(TrialEvent::OutputFailed(error)),
             }
             return true;
         }
+    }
+
+    /// From here on tells lines by the block where several were read at once, which costs much less for a program that writes a lot. Until it is ready
+    /// every line comes on its own.
+    pub fn in_blocks(&mut self) {
+        self.in_blocks = true;
+    }
+
+    /// Reads on in a stream: one line, or several.
+    fn read(&mut self, at: usize, limit: u64) -> Result<Option<Read>, OutputError> {
+        let is_ready = self.conditions.as_ref().is_none_or(Conditions::is_told);
+        let reader = &mut self.readers[at];
+        if self.in_blocks && is_ready { reader.next_lines(limit) } else { Ok(reader.next(limit)?.map(Read::Line)) }
+    }
+
+    fn on_lines(&mut self, lines: Lines) {
+        self.last_lines[usize::from(lines.stream != Stream::Stdout)] = Some(lines.last());
+        self.due.push_back(TrialEvent::Lines(lines));
     }
 
     fn on_line(&mut self, line: Line) {

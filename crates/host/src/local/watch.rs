@@ -15,10 +15,10 @@ use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
 use bystander_model::hit::Receipt;
 use bystander_model::ids::TrialId;
-use bystander_model::reading::LogLine;
+use bystander_model::reading::{LogBlock, LogLine};
 use bystander_supervise::Canceller;
 use bystander_supervise::command::Command;
-use bystander_supervise::output::{Line, OutputError};
+use bystander_supervise::output::{Line, Lines, OutputError};
 use bystander_supervise::ready::Readiness;
 use bystander_supervise::trial::Trial;
 use bystander_supervise::trial::event::{Finished, TrialEvent};
@@ -126,6 +126,7 @@ impl<'a> Watch<'a> {
     ) -> Result<Seen, Box<dyn Error + Send + Sync>> {
         let deadline = Instant::now() + self.plan.program.timeout;
         self.telling.phase(Phase::Spawned);
+        trial.in_blocks();
         let why = loop {
             if let Some(why) = self.turn(&mut trial, fill, deadline, emit)? {
                 break why;
@@ -236,6 +237,7 @@ impl<'a> Watch<'a> {
     fn take(&mut self, event: TrialEvent) {
         match event {
             TrialEvent::Line(line) => self.line(&line),
+            TrialEvent::Lines(lines) => self.lines(&lines),
             TrialEvent::Exited(exit) => {
                 self.exited = true;
                 self.facts.exit = exit.status.code();
@@ -268,6 +270,18 @@ impl<'a> Watch<'a> {
         self.metrics.line(line.stream, line.number, &text);
         self.telling.line(&text);
         self.treatments.line(line);
+    }
+
+    fn lines(&mut self, lines: &Lines) {
+        let text = lines.text();
+        let block = LogBlock { stream: lines.stream, first: lines.first, time: lines.time_ns, text: &text };
+        self.scanner.block(&block);
+        for reader in &mut self.readers {
+            reader.block(&block);
+        }
+        self.metrics.block(&block);
+        block.last(1).for_each(|line| self.telling.line(line.text));
+        self.treatments.block(&block);
     }
 
     fn read_hits(&mut self, emit: &mut Emit<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {

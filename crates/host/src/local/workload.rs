@@ -8,13 +8,17 @@ use bystander_lab::cause::WorkloadEnd;
 use bystander_lab::plan::Workload;
 use bystander_model::evidence::{Evidence, Stream};
 use bystander_model::ids::TrialId;
+use bystander_model::reading::LogBlock;
 use bystander_supervise::Canceller;
 use bystander_supervise::command::{Command, KeeperProgram};
-use bystander_supervise::output::{Line, OutputPaths, StreamSummary};
+use bystander_supervise::output::{self as supervise, Line, OutputPaths, StreamSummary};
 use bystander_supervise::trial::event::TrialEvent;
-use bystander_supervise::trial::{Trial, TrialSpec};
+use bystander_supervise::trial::{StartError, Trial, TrialSpec};
 
 use crate::{metrics, secrets};
+
+/// Lines at the end of many among which the last with a word in it is sought.
+const LAST: usize = 100;
 
 /// A running workload.
 pub(super) struct Running {
@@ -23,6 +27,12 @@ pub(super) struct Running {
     paths: OutputPaths,
     lines: Lines,
     end: Option<WorkloadEnd>,
+}
+
+fn started(spec: TrialSpec) -> Result<Trial, StartError> {
+    let mut trial = Trial::start(spec)?;
+    trial.in_blocks();
+    Ok(trial)
 }
 
 /// What is read of its output while it passes.
@@ -38,6 +48,16 @@ impl Lines {
         metrics.line(stream, line.number, &text);
         if !text.trim().is_empty() {
             self.last[usize::from(stream == Stream::WorkloadStderr)] = Some(Evidence::log(self.trial, stream, line.number, text.trim()));
+        }
+    }
+
+    fn read_many(&mut self, lines: &supervise::Lines, metrics: &mut metrics::Reader) {
+        let (stream, text) = (lines.stream.of_workload(), lines.text());
+        let block = LogBlock { stream, first: lines.first, time: lines.time_ns, text: &text };
+        metrics.block(&block);
+        // Lines without a word at the end are few; those before them are not looked at.
+        if let Some(line) = block.last(LAST).filter(|line| !line.text.trim().is_empty()).last() {
+            self.last[usize::from(stream == Stream::WorkloadStderr)] = Some(Evidence::log(self.trial, stream, line.number, line.text.trim()));
         }
     }
 
@@ -83,7 +103,7 @@ impl Running {
             namespace: None,
         };
         Ok(Self {
-            trial: Trial::start(spec)?,
+            trial: started(spec)?,
             deadline: Instant::now() + workload.timeout,
             paths,
             lines: Lines { trial, last: [None, None] },
@@ -101,6 +121,7 @@ impl Running {
             }
             match self.trial.next(until.saturating_duration_since(Instant::now())) {
                 Some(TrialEvent::Line(line)) => self.lines.read(&line, metrics),
+                Some(TrialEvent::Lines(lines)) => self.lines.read_many(&lines, metrics),
                 Some(TrialEvent::Exited(exit)) => {
                     self.end = Some(self.lines.end(exit.status.code(), exit.status.signal(), false));
                 }
@@ -116,8 +137,10 @@ impl Running {
     pub(super) fn finish(mut self, metrics: &mut metrics::Reader) -> Done {
         let mut lines = self.lines;
         let finished = self.trial.finish(Duration::from_secs(2), |event| {
-            if let TrialEvent::Line(line) = event {
-                lines.read(&line, metrics);
+            match event {
+                TrialEvent::Line(line) => lines.read(&line, metrics),
+                TrialEvent::Lines(many) => lines.read_many(&many, metrics),
+                _ => {}
             }
         });
         // What it said while it was ended counts too: a traceback may come after the exit was seen.

@@ -70,6 +70,11 @@ impl Lines {
         }
     }
 
+    /// How often each was matched so far.
+    pub(super) fn matches(&self) -> Vec<u64> {
+        self.sought.iter().map(|sought| sought.tally.matches()).collect()
+    }
+
     /// Values by metric, with what shows them.
     pub(super) fn finish(self) -> Vec<(String, Option<f64>, Option<Evidence>)> {
         let values = self.sought.into_iter().map(|sought| {

@@ -2,7 +2,7 @@
 
 use bystander_model::hit::Hit;
 use bystander_model::ids::TrialId;
-use bystander_model::reading::{ErrorSeen, LogLine, Reading};
+use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
 
 /// Reads one trial's output and hits as they come, and says what they mean. It keeps bounded memory, and one reader serves one trial.
 pub trait CauseReader {
@@ -11,6 +11,11 @@ pub trait CauseReader {
 
     /// Takes the next line.
     fn line(&mut self, line: &LogLine<'_>);
+
+    /// Takes the next lines of a stream; whoever can tell by one search which of them matter says so here.
+    fn block(&mut self, block: &LogBlock<'_>) {
+        block.lines().for_each(|line| self.line(&line));
+    }
 
     /// Takes the next hit.
     fn hit(&mut self, hit: &Hit);

@@ -3,12 +3,13 @@
 //! A line is looked at once: one automaton over all words that matter passes an ordinary line by. Of a log of any length no more is kept than
 //! some dozens of tracebacks, of lines that look like errors, and the last lines of each stream.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
-use bystander_model::reading::LogLine;
+use bystander_model::reading::{LogBlock, LogLine};
 use regex::Regex;
 
 use super::assemble::Lane;
@@ -37,6 +38,8 @@ static TELLS: LazyLock<Regex> = LazyLock::new(|| {
         r#"running: \d|#running-req: )|Process [^\n]*:\s*$"#
     ))
 });
+/// Lines that must be looked at, in a block of many: those above, and those with colours, which stand between words.
+static SIEVE: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?m:{})|\x1b\[", TELLS.as_str())));
 /// What starts or announces a traceback.
 static OPENS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -169,6 +172,28 @@ impl Scanner {
     /// Takes the next line of a stream; the lines of one stream come in their order.
     pub fn line(&mut self, line: &LogLine<'_>) {
         self.lines += 1;
+        self.look(line);
+        self.remember(line);
+    }
+
+    /// Takes the next lines of a stream; those that mean nothing cost one search through all of them.
+    pub fn block(&mut self, block: &LogBlock<'_>) {
+        self.lines += block.count();
+        let awake = Cell::new(self.reader(block.stream).is_awake());
+        for line in block.candidates(|text, from| if awake.get() { Some(from) } else { SIEVE.shortest_match_at(text, from) }) {
+            self.look(&line);
+            awake.set(self.reader(block.stream).is_awake());
+        }
+        block.last(LAST).for_each(|line| self.remember(&line));
+    }
+
+    fn remember(&mut self, line: &LogLine<'_>) {
+        let plain = clip(line.text, LOOKED_AT);
+        let coloured = without_colour(plain);
+        self.reader(line.stream).remember(line, coloured.as_deref().unwrap_or(plain));
+    }
+
+    fn look(&mut self, line: &LogLine<'_>) {
         let plain = clip(line.text, LOOKED_AT);
         let coloured = without_colour(plain);
         let text = coloured.as_deref().unwrap_or(plain);
@@ -177,7 +202,6 @@ impl Scanner {
             self.note_errors(line, text);
         }
         let reader = self.reader(line.stream);
-        reader.remember(line, text);
         if !(reader.is_awake() || (tells && OPENS.is_match(text))) {
             return;
         }
@@ -243,4 +267,73 @@ impl Scanner {
 /// Orders by time; of what came in the same instant, errors first, then as printed.
 fn in_time(time: TimeNs, stream: Stream, line: u64) -> (TimeNs, bool, u64) {
     (time, stream != Stream::Stderr, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+
+    use super::{ERRS, OPENS, PORT, SCHEDULER, TELLS};
+
+    /// Words of the patterns, in letters of any case, between anything.
+    fn text() -> impl Strategy<Value = String> {
+        let words = [
+            "Traceback (most recent call last):",
+            "File \"",
+            "Process é-1:",
+            "Exception in thread ",
+            "Exception ignored in",
+            "--- Logging error ---",
+            "ValueError: x",
+            "KeyError",
+            "error",
+            "critical:",
+            "fatal",
+            "panicked at",
+            "panic:",
+            "segmentation fault",
+            "terminate called",
+            "what(): ",
+            "assertion x failed",
+            "command not found",
+            "no such file or directory",
+            "permission denied",
+            "cannot open shared object",
+            "out of memory",
+            "core dumped",
+            "address already in use",
+            "EADDRINUSE",
+            "port is already allocated",
+            "errno 98",
+            "port 3 is already in use",
+            "rpc_port at 3 is not available",
+            "port is used by a process already",
+            "address in use",
+            "slurmstepd: error",
+            "srun: error: x: Out Of Memory",
+            "OOMKilled",
+            "OOM Killed",
+            "reason: Evicted",
+            "Running: 3 reqs",
+            "#running-req: 3",
+        ];
+        let word = proptest::sample::select(words.to_vec());
+        let cased = (word, any::<u8>()).prop_map(|(word, case)| match case % 3 {
+            0 => word.to_owned(),
+            1 => word.to_uppercase(),
+            _ => word.to_lowercase(),
+        });
+        prop_oneof![4 => (any::<String>(), cased, prop_oneof![Just(String::new()), any::<String>()]).prop_map(|(a, b, c)| format!("{a}{b}{c}")), 1 => any::<String>()]
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_that_is_passed_by_matches_no_pattern(text in text()) {
+            if !TELLS.is_match(&text) {
+                for pattern in [&OPENS, &ERRS, &PORT, &SCHEDULER] {
+                    assert!(!pattern.is_match(&text), "{}: {text:?}", pattern.as_str());
+                }
+            }
+        }
+    }
 }

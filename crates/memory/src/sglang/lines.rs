@@ -53,12 +53,13 @@ pub(crate) struct Pool {
     pub(crate) size: Figure,
 }
 
+/// What the lines hold that are read, as a pattern of plain texts.
+pub(crate) const TEXTS: &str =
+    "Load weight |KV Cache is allocated|Memory pool end|max_total|Capture cuda graph|Mamba Cache|liding window memory pool|fired up";
+
 /// Reads a line; `None` for all others.
 pub(crate) fn read(text: &str) -> Option<Line> {
-    static ANY: LazyLock<Regex> = LazyLock::new(|| {
-        let texts = "Load weight |KV Cache is allocated|Memory pool end|max_total|Capture cuda graph|Mamba Cache|liding window memory pool|fired up";
-        Regex::new(texts).expect("a literal pattern")
-    });
+    static ANY: LazyLock<Regex> = LazyLock::new(|| Regex::new(TEXTS).expect("a literal pattern"));
     let found = ANY.find(text)?;
     let rest = &text[found.start()..];
     match found.as_str() {

@@ -42,9 +42,14 @@ const MARKS: [(&str, Release, Release); 21] = [
 
 /// Any of the texts, to pass over most lines at once.
 static ANY: LazyLock<Regex> = LazyLock::new(|| {
-    let texts: Vec<String> = MARKS.iter().map(|(mark, ..)| regex::escape(mark)).chain(["Load weight end".to_owned()]).collect();
+    let texts: Vec<String> = texts().map(regex::escape).collect();
     Regex::new(&texts.join("|")).expect("escaped literals")
 });
+
+/// What lines hold that tell of a version.
+pub(crate) fn texts() -> impl Iterator<Item = &'static str> {
+    MARKS.iter().map(|(mark, ..)| *mark).chain(["Load weight end"])
+}
 
 /// The releases that the lines so far allow.
 #[derive(Debug, Clone)]

@@ -12,10 +12,10 @@ use bystander_model::ids::TimeNs;
 
 use super::capture::{Shared, with};
 use super::times::Mark;
-use super::{LONGEST_TEXT, Line, OutputError, StreamSummary};
+use super::{LONGEST_TEXT, Line, Lines, OutputError, Read, StreamSummary};
 
-/// How much is read back at once.
-const SLICE: usize = 64 << 10;
+/// How much is read back at once; a line within it is never one to be cut.
+const SLICE: usize = LONGEST_TEXT;
 
 /// Splits one stream's file into lines.
 #[derive(Debug)]
@@ -95,6 +95,39 @@ impl LineReader {
         }
     }
 
+    /// As [`LineReader::next`], with as many whole lines as were read back at once. One line alone comes as such.
+    pub(crate) fn next_lines(&mut self, limit: u64) -> Result<Option<Read>, OutputError> {
+        let is_used_up = self.cursor == self.slice.len();
+        if self.partial.length == 0 && (!is_used_up || self.refill(limit)?) {
+            let fresh = self.slice.get(self.cursor..).unwrap_or_default();
+            let end = memchr::memrchr(b'\n', fresh).map_or(0, |last| last + 1);
+            let count = memchr::memchr_iter(b'\n', &fresh[..end]).count() as u64;
+            if count > 1 {
+                return Ok(Some(Read::Lines(self.take_lines(end, count))));
+            }
+        }
+        Ok(self.next(limit)?.map(Read::Line))
+    }
+
+    /// Hands over whole lines, `length` bytes of what was read.
+    fn take_lines(&mut self, length: usize, count: u64) -> Lines {
+        let (first, offset) = (self.lines + 1, self.partial.offset);
+        self.lines += count;
+        self.partial.offset += length as u64;
+        let end = self.cursor + length;
+        let text = if self.cursor == 0 {
+            let rest = self.slice[end..].to_vec();
+            self.slice.truncate(end);
+            std::mem::replace(&mut self.slice, rest)
+        } else {
+            let text = self.slice[self.cursor..end].to_vec();
+            self.slice.drain(..end);
+            text
+        };
+        self.cursor = 0;
+        Lines { stream: self.stream, first, count, offset, time_ns: self.time, text }
+    }
+
     /// The unfinished last line, once the stream has ended and everything before it was taken.
     pub(crate) fn last(&mut self) -> Option<Line> {
         let at_end = with(&self.shared, |progress| progress.ended && self.position == progress.written);
@@ -170,9 +203,9 @@ mod tests {
     use bystander_model::evidence::Stream;
     use bystander_model::ids::TimeNs;
 
-    use super::super::LONGEST_TEXT;
     use super::super::capture::{CHUNK, Capture, Taken};
     use super::super::times::Times;
+    use super::super::{LONGEST_TEXT, Line, Read};
     use super::LineReader;
 
     struct Bench {
@@ -222,6 +255,54 @@ mod tests {
         assert_eq!((summary.bytes, summary.lines, summary.complete), (12, 4, true));
         let times = Times::load(&bench.world.path().join("stdout")).expect("loads");
         assert_eq!((times.at(5), times.at(6)), (Some(TimeNs(1_000_000)), Some(TimeNs(9_000_000))));
+    }
+
+    #[test]
+    fn many_lines_come_at_once_and_are_the_same_lines() {
+        let mut text = Vec::new();
+        for number in 0..5000 {
+            text.extend(std::iter::repeat_n(b'a' + (number % 26) as u8, number % 97));
+            text.push(b'\n');
+            if number % 1700 == 3 {
+                text.extend(vec![b'L'; LONGEST_TEXT + number]);
+                text.push(b'\n');
+            }
+        }
+        text.extend(b"unfinished");
+        let (mut single, mut several) = (bench(), bench());
+        for piece in text.chunks(30_001) {
+            single.write(piece, 1);
+            several.write(piece, 1);
+        }
+        let mut wanted = Vec::new();
+        while let Some(line) = single.reader.next(u64::MAX).expect("reads") {
+            wanted.push(line);
+        }
+        let (mut found, mut at_once) = (Vec::new(), 0);
+        while let Some(read) = several.reader.next_lines(u64::MAX).expect("reads") {
+            match read {
+                Read::Line(line) => found.push(line),
+                Read::Lines(lines) => {
+                    at_once += 1;
+                    let mut offset = lines.offset;
+                    let (first, last) = (found.len(), lines.last());
+                    for (number, text) in (lines.first..).zip(lines.text.split_inclusive(|byte| *byte == b'\n')) {
+                        let text = text.strip_suffix(b"\n").expect("is whole").to_vec();
+                        let length = text.len() as u64;
+                        found.push(Line { stream: lines.stream, number, offset, time_ns: lines.time_ns, text, length, terminated: true });
+                        offset += length + 1;
+                    }
+                    assert_eq!((found.len() - first, found.last()), (usize::try_from(lines.count).expect("fits"), Some(&last)));
+                }
+            }
+        }
+        assert!(at_once > 2 && found.len() == 5003, "{at_once} {}", found.len());
+        assert_eq!(found, wanted);
+        (single.writer, several.writer) = (None, None);
+        single.write_end();
+        several.write_end();
+        assert_eq!(several.reader.last(), single.reader.last());
+        assert_eq!(several.reader.summary(), single.reader.summary());
     }
 
     #[test]

@@ -30,6 +30,11 @@ impl Conditions {
         self.checks.line(line);
     }
 
+    /// Whether it was told that the program is ready: no line matters any more.
+    pub(super) fn is_told(&self) -> bool {
+        self.told
+    }
+
     /// Everything holds since then.
     pub(super) fn held(&mut self, since: TimeNs) {
         self.held = Some(since);

@@ -6,7 +6,7 @@ use bystander_model::samples::Samples;
 
 use crate::exit::{Exit, TreeEnd};
 use crate::listener::Holder;
-use crate::output::{Line, OutputError, StreamSummary};
+use crate::output::{Line, Lines, OutputError, StreamSummary};
 use crate::ready::Readiness;
 use crate::tree::ProcessInfo;
 
@@ -16,6 +16,8 @@ use crate::tree::ProcessInfo;
 pub enum TrialEvent {
     /// A line of output.
     Line(Line),
+    /// Several lines of output; only where the caller asked for it ([`crate::Trial::in_blocks`]).
+    Lines(Lines),
     /// All conditions of readiness hold; once.
     Ready(Box<Readiness>),
     /// Somebody outside the tree listens where the program should; once for each socket.

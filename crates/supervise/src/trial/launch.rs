@@ -180,6 +180,7 @@ impl Trial {
             held: None,
             conditions: wants_ready.then(|| Conditions::new(checks, subject)),
             last_lines: [None, None],
+            in_blocks: false,
             samples: Samples::start(),
             gpus: None,
             exit: None,

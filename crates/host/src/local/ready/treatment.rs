@@ -7,6 +7,7 @@ use bystander_lab::plan::{Plan, Treatment};
 use bystander_model::cell::Cell;
 use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::ids::TrialId;
+use bystander_model::reading::LogBlock;
 use bystander_supervise::output::Line;
 use regex::Regex;
 
@@ -54,6 +55,15 @@ impl Treatments {
             sought.extend(all.flat_map(|(level, treatment)| of_level(factor, level, level == here, treatment, &own)));
         }
         Self { trial, cell: cell.clone(), sought, lines: 0 }
+    }
+
+    /// Takes lines of the program.
+    pub(in super::super) fn block(&mut self, block: &LogBlock<'_>) {
+        self.lines += block.count();
+        for sought in self.sought.iter_mut().filter(|sought| sought.place == Place::Log && sought.seen.is_none()) {
+            let found = block.lines().find_map(|line| Some((line.number, around(line.text, sought.pattern.find(line.text)?.range()))));
+            sought.seen = found.map(|(number, text)| Evidence::log(self.trial, block.stream, number, text));
+        }
     }
 
     /// Takes one line of the program.
