@@ -35,8 +35,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run a command once with probes and print their hits as they come.
     Watch(WatchArgs),
-    /// Print the results of a run, or of a watched command, again.
+    /// Print the results of a run, or of a watched command, again; or list the runs.
     Show(ShowArgs),
+    /// Write everything of a run into one file that `show FILE` opens on another machine.
+    Export(ExportArgs),
     /// Edits on disk that can be taken back.
     #[command(subcommand)]
     Patch(PatchCommand),
@@ -52,6 +54,10 @@ pub(crate) struct RunArgs {
     /// Check everything and print the plan: launches, places, what it can and cannot decide. Nothing is launched.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Compare the baseline with itself instead, with every metric: whatever differs is made up by the pipeline. Exit code 0 where no more differences
+    /// are found than chance explains, 2 where there are more.
+    #[arg(long)]
+    pub(crate) aa: bool,
     /// Start a new run, also where one could be taken up.
     #[arg(long)]
     pub(crate) new: bool,
@@ -145,14 +151,35 @@ impl From<DeliveryWord> for Delivery {
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
-    /// The run, by its id or the start of it [default: the newest].
-    pub(crate) run: Option<String>,
-    /// Print every trial with its evidence.
-    #[arg(long)]
-    pub(crate) why: bool,
+    /// The run, by its id or the start of it, or the file that `export` wrote [default: the newest run].
+    #[arg(value_name = "RUN|FILE")]
+    pub(crate) run: Option<OsString>,
+    /// Walk from the verdicts to the evidence: every answer with its rule and numbers, every trial with its lines. With the name of an answer, such as
+    /// `factor:allreduce`, `instrument:print` or a part of a claim, from that one alone.
+    #[arg(long, num_args = 0..=1, value_name = "ANSWER")]
+    pub(crate) why: Option<Option<String>>,
     /// Print what two trials differ in: command, environment, files, versions.
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     pub(crate) diff: Option<Vec<u32>>,
+    /// List every run of the state directory: id, when, how it stands, its first answer, its file.
+    #[arg(long, conflicts_with_all = ["run", "why", "diff"])]
+    pub(crate) list: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Writes everything of a run into one file, a tar compressed with zstd: its events, logs, environments, the experiment file, and the report as JSON and \
+text. `bystander show FILE` opens it on any machine, without a state directory, and checks every hash; `tar --zstd -xf FILE` unpacks it.\n\n\
+Secrets are in it as they are in the record: hashes under a key that never leaves this state directory. What is left out is told, and stands in manifest.json."
+)]
+pub(crate) struct ExportArgs {
+    /// The run, by its id or the start of it [default: the newest].
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<OsString>,
+    /// The file to write; there must be none of that name [default: RUN.tar.zst in the working directory].
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Arguments of `doctor`.

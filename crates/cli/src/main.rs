@@ -9,6 +9,8 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+mod old_logs;
+mod other_runs;
 mod output;
 mod reading;
 mod recording;
@@ -25,6 +27,9 @@ fn main() -> ExitCode {
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == commands::EXPIRE_ARGUMENT) {
         return commands::expire();
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == bystander_traffic::ARGUMENT) {
+        return commands::traffic();
     }
     let args = match args::Args::try_parse() {
         Ok(args) => args,

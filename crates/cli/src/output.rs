@@ -5,6 +5,8 @@ mod hits;
 mod places;
 mod plan;
 mod progress;
+mod runs;
+mod text;
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -12,23 +14,25 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bystander_lab::ledger::{Ledger, TrialRecord};
+use bystander_lab::live::Live;
 use bystander_lab::place::Checkup;
 use bystander_lab::plan::Plan;
 use bystander_lab::provenance::Difference;
 use bystander_model::FORMAT;
+use bystander_model::archive::Manifest;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::ids::{RunId, TimeNs};
 use bystander_model::patch::{ApplyReport, DiffReport, PatchReport};
+use bystander_model::printed::{DoctorReport, ErrorKind, ErrorReport, ErrorSaid, Finding, ListedRun, RunList, TrialDiff, TrialDifference};
 use bystander_model::report::Report;
 use bystander_model::watch::{WatchStart, WatchSummary};
 
 use bystander_probe::FilePlaces;
-use bystander_report::Style;
-use serde_json::json;
+use bystander_report::{Again, Style};
 
-use crate::failure::{Failure, exit};
+use crate::commands::Place;
+use crate::failure::{Failure, Kind, exit};
 
-pub(crate) use finding::Finding;
 pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use progress::Progress;
 
@@ -51,7 +55,8 @@ impl Output {
     }
 
     fn style(&self, to: &(impl io::IsTerminal + std::os::fd::AsFd)) -> Style {
-        let colour = to.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colour = to.is_terminal() && !dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         // What the user says comes before what the terminal says; where there is none, a width that a page can hold.
         let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let seen = || rustix::termios::tcgetwinsize(to).ok().filter(|_| to.is_terminal()).map(|size| usize::from(size.ws_col));
@@ -79,8 +84,15 @@ impl Output {
         )
     }
 
-    fn json(&mut self, value: &serde_json::Value) {
+    fn json(&mut self, value: &impl serde::Serialize) {
+        // Every type that is printed has a form in JSON; a path that is no text is the one thing that can have none.
+        let value = serde_json::to_value(value).unwrap_or_default();
         self.data(format!("{value}\n").as_bytes());
+    }
+
+    /// Prints what came of built-in traffic, in one line.
+    pub(crate) fn traffic(&mut self, summary: &bystander_model::traffic::Summary) {
+        self.json(&serde_json::to_value(summary).unwrap_or_default());
     }
 
     /// Says something to the person who watches.
@@ -89,7 +101,8 @@ impl Output {
     }
 
     /// Prints a run.
-    pub(crate) fn report(&mut self, report: &Report, why: bool, state: &Path) {
+    pub(crate) fn report(&mut self, report: &Report, why: Option<Option<&str>>, place: &Place) {
+        let why = why.is_some();
         if self.json {
             self.answered = true;
             let mut report = report.clone();
@@ -102,18 +115,36 @@ impl Output {
             return;
         }
         let style = self.style(&io::stdout());
-        let option = state_option(state);
-        let text = if why { bystander_report::why(report, &style) } else { bystander_report::text_with(report, &style, &option) };
+        let (shown, option, lies) = match place {
+            Place::State(state) => (report.run.clone(), state_option(state.path()), state.path()),
+            Place::Archive(file) => (quoted(file), String::new(), file.as_path()),
+        };
+        let again = Again { run: &shown, option: &option, within: place.word() };
+        let text = if why { bystander_report::why(report, &style) } else { bystander_report::text_again(report, &style, &again) };
         self.data(text.as_bytes());
         let why = if why { "" } else { " --why" };
-        self.say(&format!("record: {} (bystander show {}{why}{option})", state.display(), report.run));
+        self.say(&format!("record: {} (bystander show {shown}{why}{option})", lies.display()));
+    }
+
+    /// Prints the way from one answer to its evidence; tells whether there is such an answer.
+    pub(crate) fn answer(&mut self, report: &Report, name: &str) -> bool {
+        let style = self.style(&io::stdout());
+        let Some(text) = bystander_report::why_of(report, name, &style) else { return false };
+        if self.json {
+            let report = bystander_report::only(report, name);
+            self.answered = true;
+            self.data(&bystander_report::json(&report));
+            self.data(b"\n");
+        } else {
+            self.data(text.as_bytes());
+        }
+        true
     }
 
     /// Prints what `patch` found.
     pub(crate) fn patch(&mut self, report: &PatchReport) {
         if self.json {
-            let value = serde_json::to_value(report).unwrap_or_default();
-            return self.json(&value);
+            return self.json(report);
         }
         let style = self.style(&io::stdout());
         self.data(bystander_report::patch_text(report, &style).as_bytes());
@@ -140,7 +171,7 @@ impl Output {
     /// Prints what `patch apply` did.
     pub(crate) fn applied(&mut self, report: &ApplyReport) {
         if self.json {
-            return self.json(&serde_json::to_value(report).unwrap_or_default());
+            return self.json(report);
         }
         let style = self.style(&io::stdout());
         self.data(bystander_report::apply_text(report, &style).as_bytes());
@@ -149,7 +180,7 @@ impl Output {
     /// Prints live edits as differences.
     pub(crate) fn edit_diffs(&mut self, report: &DiffReport) {
         if self.json {
-            return self.json(&serde_json::to_value(report).unwrap_or_default());
+            return self.json(report);
         }
         let style = self.style(&io::stdout());
         self.data(bystander_report::diff_text(report, &style).as_bytes());
@@ -179,10 +210,13 @@ impl Output {
     pub(crate) fn failure(&mut self, failure: &Failure) {
         // A run that stopped with trouble has printed its report, which says so; one object is all that a command prints.
         if self.json && !self.answered {
-            self.json(&json!({
-                "format": FORMAT,
-                "error": { "kind": format!("{:?}", failure.kind).to_lowercase(), "message": failure.message, "causes": failure.causes, "hints": failure.hints, "problems": failure.problems },
-            }));
+            let kind = match failure.kind {
+                Kind::User => ErrorKind::User,
+                Kind::Environment => ErrorKind::Environment,
+            };
+            let (message, causes, hints) = (failure.message.clone(), failure.causes.clone(), failure.hints.clone());
+            let error = ErrorSaid { kind, message, causes, hints, problems: failure.problems.clone() };
+            self.json(&ErrorReport { format: FORMAT, error });
         }
         if !failure.problems.is_empty() {
             self.say(&self.rendered(&failure.problems, &failure.sources.0));
@@ -200,7 +234,7 @@ impl Output {
     /// Prints what a dry run decided.
     pub(crate) fn plan(&mut self, plan: &Plan, checkup: &Checkup, power: &[String]) {
         if self.json {
-            return self.json(&plan::json(plan, checkup, power));
+            return self.json(&plan::dry_run(plan, checkup, power));
         }
         self.data(plan::text(plan, checkup, power).as_bytes());
     }
@@ -212,8 +246,8 @@ impl Output {
     }
 
     /// Shows what happens while it happens.
-    pub(crate) fn progress(&self, plan: &Plan) -> Progress {
-        Progress::new(plan, io::stderr().is_terminal())
+    pub(crate) fn progress(&self, plan: &Plan, live: &Live, resumed: Option<&Ledger>) -> Progress {
+        Progress::new(plan, live, resumed)
     }
 
     /// Prints the places of a file.
@@ -262,9 +296,14 @@ impl Output {
     /// Prints what two trials differ in.
     pub(crate) fn differences(&mut self, first: &TrialRecord, second: &TrialRecord, differences: &[Difference]) {
         if self.json {
-            let list: Vec<_> =
-                differences.iter().map(|d| json!({ "what": d.what, "first": d.first, "second": d.second, "planned": d.planned })).collect();
-            return self.json(&json!({ "format": FORMAT, "first": first.id, "second": second.id, "differences": list }));
+            let said = |d: &Difference| TrialDifference {
+                what: d.what.clone(),
+                first: d.first.clone(),
+                second: d.second.clone(),
+                planned: d.planned,
+            };
+            let differences = differences.iter().map(said).collect();
+            return self.json(&TrialDiff { format: FORMAT, first: first.id, second: second.id, differences });
         }
         self.data(plan::differences(first, second, differences).as_bytes());
     }
@@ -272,9 +311,29 @@ impl Output {
     /// Prints what `doctor` found.
     pub(crate) fn findings(&mut self, findings: &[Finding]) {
         if self.json {
-            return self.json(&json!({ "format": FORMAT, "findings": findings }));
+            return self.json(&DoctorReport { format: FORMAT, findings: findings.to_vec() });
         }
-        self.data(findings.iter().map(Finding::line).collect::<String>().as_bytes());
+        self.data(findings.iter().map(finding::line).collect::<String>().as_bytes());
+    }
+
+    /// Prints a list of runs.
+    pub(crate) fn runs(&mut self, runs: &[ListedRun]) {
+        if self.json {
+            return self.json(&RunList { format: FORMAT, runs: runs.to_vec() });
+        }
+        let stdout = io::stdout();
+        // Who reads a file or a pipe gets whole lines.
+        let width = if stdout.is_terminal() { self.style(&stdout).width } else { usize::MAX };
+        self.data(runs::list(runs, width).as_bytes());
+    }
+
+    /// Says what was exported.
+    pub(crate) fn exported(&mut self, manifest: &Manifest, to: &Path) {
+        if self.json {
+            return self.json(manifest);
+        }
+        let size = std::fs::metadata(to).map_or(0, |file| file.len());
+        self.data(runs::exported(manifest, to, size).as_bytes());
     }
 }
 
@@ -304,7 +363,12 @@ fn state_option(state: &Path) -> String {
     }
     let here = std::env::current_dir().ok();
     let near = here.as_deref().and_then(|here| state.strip_prefix(here).ok()).unwrap_or(state);
-    let text = near.display().to_string();
+    format!(" --state {}", quoted(near))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
-    if plain { format!(" --state {text}") } else { format!(" --state '{}'", text.replace('\'', "'\\''")) }
+    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -116,7 +116,9 @@ pub fn unanswered(plan: &Plan) -> Vec<String> {
                 continue;
             }
             let usual = usual.map_or("", String::as_str);
-            found.push(format!("{factor}={level} is not compared: no two declared cells differ in this alone, {level} in one and {usual} in the other"));
+            found.push(format!(
+                "{factor}={level} is not compared: no two declared cells differ in this alone, {level} in one and {usual} in the other"
+            ));
         }
     }
     for instrument in plan.instruments.keys().filter(|name| **name != plan.baseline.instrument) {

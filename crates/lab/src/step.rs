@@ -250,7 +250,8 @@ fn finish(ledger: &Ledger, lane: u32, end: RunEnd) -> Step {
 #[must_use]
 pub fn clean_trial(ledger: &Ledger) -> Option<&TrialRecord> {
     let last = ledger.trials.values().rev().find(|trial| !trial.edited.is_empty())?;
-    let after = |trial: &TrialRecord| ledger.plan.lane_count() == 1 || trial.slot.purpose != Purpose::Measure || trial.slot.block > last.slot.block;
+    let after =
+        |trial: &TrialRecord| ledger.plan.lane_count() == 1 || trial.slot.purpose != Purpose::Measure || trial.slot.block > last.slot.block;
     let mut later = ledger.trials.values().filter(|trial| trial.id > last.id && after(trial));
     later.find(|trial| trial.slot.cell == ledger.plan.baseline && trial.outcome().is_some_and(Outcome::counts))
 }

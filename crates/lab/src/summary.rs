@@ -51,8 +51,15 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
         restored: restored(ledger),
         differences: provenance::unplanned_differences(ledger),
         aa: aa::judge(ledger, &answers),
-        notes: [unsafe_probes(ledger), captures::switching(ledger), ledger.notes.clone(), captures::silent(ledger), carried(ledger), exclusions::finding(ledger).into_iter().collect()]
-            .concat(),
+        notes: [
+            unsafe_probes(ledger),
+            captures::switching(ledger),
+            ledger.notes.clone(),
+            captures::silent(ledger),
+            carried(ledger),
+            exclusions::finding(ledger).into_iter().collect(),
+        ]
+        .concat(),
         old_logs: ledger.old_logs.iter().map(|log| old_log::report(ledger, log)).collect(),
         next: next::steps(ledger, &answers, &alternatives),
         alternatives: alternatives.into_iter().map(|(alternatives, _)| alternatives).collect(),

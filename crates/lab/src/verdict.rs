@@ -4,6 +4,7 @@
 //! that something *causes* a failure takes replicates; that something has *no effect* must be shown within a stated margin. A missing line, a missing
 //! launch and a contaminated launch say nothing.
 
+mod alternatives;
 mod arm;
 mod effect;
 mod factor;
@@ -11,10 +12,15 @@ mod hypothesis;
 mod instrument;
 mod metric;
 mod perturbation;
+mod pooled;
+mod prediction;
 pub(crate) mod sentence;
+pub(crate) mod settling;
 
 use bystander_model::event::RunEnd;
-use bystander_model::report::{Answer, Needs, Verdict};
+use bystander_model::report::{Answer, Means, Needs, Verdict};
+
+pub(crate) use self::alternatives::alternatives;
 
 use crate::contrast::{self, Subject};
 use crate::ledger::Ledger;
@@ -67,5 +73,7 @@ fn void(answer: &mut Answer, why: &str) {
     answer.interval_of = None;
     answer.estimate = None;
     answer.text = format!("The run says nothing about this: {why}.");
-    answer.needs = Some(Needs { launches_per_cell: None, missing: vec!["a run that is not stopped by this".to_owned()] });
+    answer.rule = Some("a contaminated or gated run shows nothing but counterexamples".to_owned());
+    answer.numbers.clear();
+    answer.needs = Some(Needs::of([(Means::Edit, "a run that is not stopped by this".to_owned())]));
 }

@@ -75,7 +75,9 @@ pub fn event_line(event: &Event, names: &Names) -> Option<String> {
             format!("{} {verdict}", count(files.len(), "file", "files"))
         }
         EventBody::Note { text } => clean(text),
-        EventBody::OldLog(log) => format!("read {}, {}", clean(&log.name), count(usize::try_from(log.lines).unwrap_or(usize::MAX), "line", "lines")),
+        EventBody::OldLog(log) => {
+            format!("read {}, {}", clean(&log.name), count(usize::try_from(log.lines).unwrap_or(usize::MAX), "line", "lines"))
+        }
         EventBody::RunEnded(end) => finished(end),
         EventBody::Hook(hook) if hook.failure.is_some() => {
             format!("{} failed: {}", clean(&hook.hook), clean(hook.failure.as_deref().unwrap_or_default()))

@@ -3,10 +3,11 @@
 //! Long lists are cut here and nowhere else; `why` has them whole.
 
 pub(crate) mod answers;
+pub(crate) mod beside;
 pub(crate) mod budget;
 pub(crate) mod captures;
 pub(crate) mod cells;
-mod closing;
+pub(crate) mod closing;
 mod headline;
 pub(crate) mod restored;
 
@@ -24,14 +25,32 @@ pub fn text(report: &Report, style: &Style) -> String {
 /// Renders a report as text for one screen; `option` is what a command must be given to find its state directory, such as ` --state DIR`.
 #[must_use]
 pub fn text_with(report: &Report, style: &Style, option: &str) -> String {
+    text_again(report, style, &Again { run: &report.run, option, within: "the state directory" })
+}
+
+/// How a report is had again, and where its logs lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again<'a> {
+    /// What `show` must be given: the run's id, or the file of an archive.
+    pub run: &'a str,
+    /// What else a command must be given, such as ` --state DIR`.
+    pub option: &'a str,
+    /// What the logs lie in, such as `the state directory`.
+    pub within: &'a str,
+}
+
+/// Renders a report as text for one screen, for somebody who has it from elsewhere.
+#[must_use]
+pub fn text_again(report: &Report, style: &Style, again: &Again<'_>) -> String {
     let mut page = Page::new(style);
     headline::write(&mut page, report);
     answers::write(&mut page, report);
+    beside::write(&mut page, report);
     cells::write(&mut page, report);
     answers::write_effects(&mut page, report);
     captures::write(&mut page, &report.captures);
     budget::write(&mut page, report);
     restored::write(&mut page, &report.restored);
-    closing::write(&mut page, report, option);
+    closing::write(&mut page, report, again);
     page.finish()
 }

@@ -3,13 +3,15 @@
 mod launch;
 mod trial;
 
-use bystander_model::report::{Answer, Capture, Report};
+use bystander_model::ids::TrialId;
+use bystander_model::report::{Answer, Capture, NextStep, Report};
 
 use crate::number;
 use crate::page::Page;
-use crate::place::place;
+use crate::place::{place, trials};
 use crate::prose::clean;
-use crate::screen::{answers, budget, cells, restored};
+use crate::screen::closing::step_said;
+use crate::screen::{answers, beside, budget, cells, restored};
 use crate::style::Style;
 
 /// Renders a report as text with everything that is known.
@@ -26,6 +28,7 @@ pub fn why(report: &Report, style: &Style) -> String {
     for one in &report.answers {
         answer(&mut page, one);
     }
+    beside::write_all(&mut page, report);
     cells::write_all(&mut page, report);
     for finding in &report.budgets {
         budget::write_long(&mut page, finding, report.cells.len());
@@ -38,17 +41,71 @@ pub fn why(report: &Report, style: &Style) -> String {
     restored::write_all(&mut page, &report.restored);
     list(&mut page, "Not only the levels differ", &report.differences);
     list(&mut page, "Also", &report.notes);
-    list(&mut page, "To know more", &report.next);
+    let steps: Vec<String> = report.next.iter().map(step_said).collect();
+    list(&mut page, "To know more", &steps);
     page.finish()
+}
+
+/// Renders the way from one answer to its evidence: the verdict, the rule and its numbers, the trials that were counted, their lines. `name` is what the
+/// answer is about, with or without its kind, or a part of a claim; `None` where no answer is about that.
+#[must_use]
+pub fn why_of(report: &Report, name: &str, style: &Style) -> Option<String> {
+    let found = only(report, name);
+    if found.answers.is_empty() {
+        return None;
+    }
+    let mut page = Page::new(style);
+    page.heading(&report.question.as_deref().map_or_else(|| clean(&report.file.to_string_lossy()), clean));
+    page.paragraph(&format!("run {} of {}: {}", clean(&report.run), clean(&report.file.to_string_lossy()), clean(&report.status)));
+    page.heading("Answer");
+    found.answers.iter().for_each(|one| answer(&mut page, one));
+    found.trials.iter().for_each(|one| trial::write(&mut page, one));
+    let steps: Vec<String> = found.next.iter().map(step_said).collect();
+    list(&mut page, "To know more", &steps);
+    Some(page.finish())
+}
+
+/// The same report with the answers, trials and steps of one answer alone.
+#[must_use]
+pub fn only(report: &Report, name: &str) -> Report {
+    let answers: Vec<Answer> = named(report, name).into_iter().cloned().collect();
+    let counted =
+        |id: &TrialId| answers.iter().any(|one| one.trials.contains(id) || one.evidence.iter().any(|evidence| evidence.trial == Some(*id)));
+    let trials = report.trials.iter().filter(|trial| counted(&trial.id)).cloned().collect();
+    let about = |step: &&NextStep| answers.iter().any(|one| step.about.iter().any(|about| about.starts_with(&one.about)));
+    let next = report.next.iter().filter(about).cloned().collect();
+    Report { answers, trials, next, ..report.clone() }
+}
+
+/// The answers that a name means: those whose whole subject it is, or else those whose claim it is a part of.
+fn named<'a>(report: &'a Report, name: &str) -> Vec<&'a Answer> {
+    let wanted = name.trim().to_lowercase();
+    let bare = |about: &str| about.split_once(':').map_or_else(|| about.to_lowercase(), |(_, name)| name.to_lowercase());
+    let all = || report.answers.iter();
+    let exact: Vec<&Answer> = all().filter(|answer| answer.about.to_lowercase() == wanted || bare(&answer.about) == wanted).collect();
+    if !exact.is_empty() || wanted.is_empty() {
+        return exact;
+    }
+    let (kind, part) = wanted.split_once(':').map_or((None, wanted.as_str()), |(kind, part)| (Some(kind), part));
+    let of_kind = |answer: &&Answer| kind.is_none_or(|kind| answer.about.starts_with(&format!("{kind}:")));
+    let level = format!("{part}=");
+    let levels: Vec<&Answer> = all().filter(of_kind).filter(|answer| bare(&answer.about).starts_with(&level)).collect();
+    if !levels.is_empty() {
+        return levels;
+    }
+    all().filter(of_kind).filter(|answer| answer.about.starts_with("hypothesis:") && bare(&answer.about).contains(part)).collect()
 }
 
 fn plan(page: &mut Page<'_>, report: &Report) {
     let plan = &report.plan;
     page.heading("Plan");
-    page.indented(&format!(
-        "{} of {} blocks done, {} cells, {} launches if every block is run, order seed {}",
-        plan.blocks_done, plan.blocks, plan.cells, plan.launches, plan.order_seed
-    ));
+    page.indented(&match (plan.blocks, plan.launches) {
+        (Some(blocks), Some(launches)) => format!(
+            "{} of {blocks} blocks done, {} cells, {launches} launches if every block is run, order seed {}",
+            plan.blocks_done, plan.cells, plan.order_seed
+        ),
+        _ => format!("{} blocks done, {} cells, no last block, order seed {}", plan.blocks_done, plan.cells, plan.order_seed),
+    });
     for power in &plan.power {
         page.led("  - ", None, 4, &clean(power));
     }
@@ -57,15 +114,27 @@ fn plan(page: &mut Page<'_>, report: &Report) {
 fn answer(page: &mut Page<'_>, answer: &Answer) {
     let metric = if answer.metric == "outcome" { String::new() } else { format!("on {}: ", clean(&answer.metric)) };
     page.led(&answers::lead(answer), Some(answers::role(answer.verdict)), 4, &format!("{metric}{}", clean(&answer.text)));
+    if let Some(rule) = &answer.rule {
+        page.led("    rule: ", None, 6, &clean(rule));
+    }
     if let Some(figures) = answers::figures(answer) {
-        page.led("    ", None, 6, &figures);
+        page.led("    numbers: ", None, 6, &figures);
+    }
+    for number in &answer.numbers {
+        page.led("    numbers: ", None, 6, &clean(number));
+    }
+    if !answer.trials.is_empty() {
+        page.led("    counted: ", None, 6, &trials(&answer.trials));
     }
     for evidence in &answer.evidence {
         page.led(&format!("    {}: ", place(evidence)), None, 6, &clean(&evidence.text));
     }
     let Some(needs) = &answer.needs else { return };
     if let Some(n) = needs.launches_per_cell {
-        page.led("    needs: ", None, 6, &format!("{n} launches per cell in all"));
+        let rule = needs.rule.as_ref().map_or_else(String::new, |rule| format!(": {}", clean(rule)));
+        page.led("    needs: ", None, 6, &format!("{n} launches per cell in all{rule}"));
+    } else if let Some(rule) = &needs.rule {
+        page.led("    needs: ", None, 6, &clean(rule));
     }
     for missing in &needs.missing {
         page.led("    needs: ", None, 6, &clean(missing));

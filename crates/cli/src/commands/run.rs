@@ -6,21 +6,25 @@ use std::process::ExitCode;
 use bystander_host::local::LocalPlace;
 use bystander_host::secrets::Masker;
 use bystander_lab::conduct;
+use bystander_lab::design::aa;
 use bystander_lab::ledger::Ledger;
+use bystander_lab::live::Live;
 use bystander_lab::place::{Checkup, LabError, Place as _};
-use bystander_lab::plan::{Plan, Refused};
+use bystander_lab::plan::{Kind, Plan, Refused};
 use bystander_lab::{spec, summary};
 use bystander_model::diagnostic::{Diagnostic, Severity};
-use bystander_model::event::RunEnd;
+use bystander_model::event::{EventBody, RunEnd};
 use bystander_model::ids::TimeNs;
+use bystander_model::old_log::OldLog;
 use bystander_store::{RunLock, RunRecord, RunStatus, StateDir, Store};
 
+use super::Place;
 use crate::answered;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::recording::Recording;
-use crate::{interrupt, reading, state};
+use crate::{interrupt, old_logs, other_runs, reading, state};
 
 /// The name under which the experiment file stands among what a resume must find unchanged.
 const SPECIFICATION: &str = "the experiment file";
@@ -29,7 +33,7 @@ const SPECIFICATION: &str = "the experiment file";
 pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
     let checked = read(&args.file)?;
     output.problems(&checked.warnings);
-    let mut plan = checked.plan;
+    let mut plan = if args.aa { aa::of(checked.plan) } else { checked.plan };
     if args.seed.is_some() {
         plan.seed = args.seed;
     }
@@ -43,18 +47,22 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
     let state = state::for_file(named, &plan.file)?;
     let _lock = RunLock::acquire_file(&state, &plan.file).map_err(|error| state::of_lock(&error))?;
     let journal = state::journal(&state)?;
+    let live = Live::default();
     let mut place = LocalPlace::open(&state, &state::registry()?, journal, interrupt::canceller()?, reading::readers())
-        .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?;
+        .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?
+        .told_to(&live);
     for undone in place.sweep().map_err(|error| unswept(&*error))? {
         output.say(&format!("{}: {}: an edit that a killed run had left ({})", undone.file.display(), undone.how, undone.name));
     }
     let mut checkup = place.check(&plan);
     let plan = settle(plan, &checkup, output)?;
     checkup.fingerprint.insert(SPECIFICATION.to_owned(), checked.sha256.clone());
+    // Before anything is recorded: a log that cannot be read is a slip of the file.
+    let old_logs = old_logs::read(&plan)?;
     let mut store = state::open(&state)?;
-    let (ledger, end) = conducted(args, &plan, &checked.sha256, &checkup, &state, &mut store, &mut place, output)?;
-    let report = summary::report(&ledger);
-    output.report(&report, args.why, state.path());
+    let (ledger, end) = conducted(args, &plan, &checked.sha256, &checkup, old_logs, &state, &mut store, &mut place, &live, output)?;
+    let report = summary::report_beside(&ledger, &other_runs::of(&store, &ledger.run)?);
+    output.report(&report, args.why.then_some(None), &Place::State(state.clone()));
     if let RunEnd::Broken { why } = &end {
         return Err(Failure::environment("failed to go on with the run")
             .hint(format!("what was recorded stays; the same command goes on with it ({why})")));
@@ -101,12 +109,14 @@ fn conducted(
     plan: &Plan,
     sha256: &str,
     checkup: &Checkup,
+    old_logs: Vec<OldLog>,
     state: &StateDir,
     store: &mut Store,
     place: &mut LocalPlace,
+    live: &Live,
     output: &mut Output,
 ) -> Result<(Ledger, RunEnd), Failure> {
-    let resumable = if args.new { None } else { newest_unfinished(store, &plan.file)? };
+    let resumable = if args.new { None } else { newest_unfinished(store, plan)? };
     let (run, mut ledger) = match resumable {
         Some(record) => (record.id.clone(), Some(state::replay(store, &record)?)),
         None => (state.new_run(&plan.file, jiff::Timestamp::now()).map_err(|error| state::of_state(&error))?, None),
@@ -115,7 +125,7 @@ fn conducted(
     // What is recorded and shown has no secrets in it; what is launched is the plan as it was read.
     let masked = place.masker().plan(plan);
     output.begin(&masked, checkup, &summary::power(plan), &run, ledger.as_ref());
-    let progress = output.progress(plan);
+    let progress = output.progress(plan, live, ledger.as_ref());
     if let (Some(ledger), Some(seed)) = (&ledger, args.seed.filter(|seed| ledger.as_ref().is_some_and(|ledger| ledger.seed != *seed))) {
         return Err(Failure::user(format!("failed to take up run {run} with seed {seed}: its order is fixed by seed {}", ledger.seed))
             .hint("leave `--seed` out to go on with it, or start a new run with `--new`"));
@@ -135,14 +145,26 @@ fn conducted(
     let mut ledger =
         conduct::create(&run, &masked, seed, env!("CARGO_PKG_VERSION"), checkup, &mut recording).map_err(|error| of_lab(&error))?;
     ledger.plan.unmask(plan);
+    conduct::take_old_logs(&mut ledger, old_logs, &mut recording).map_err(|error| of_lab(&error))?;
     let end = conduct::conduct(&mut ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
     Ok((ledger, end))
 }
 
-/// The newest run of a file, where it was stopped before its end.
-fn newest_unfinished(store: &Store, file: &Path) -> Result<Option<RunRecord>, Failure> {
-    let newest = store.runs_for(file).map_err(|error| state::of_store(&error))?.into_iter().next();
-    Ok(newest.filter(|run| matches!(run.status, RunStatus::Running | RunStatus::Interrupted | RunStatus::Broken)))
+/// The newest run of a plan, where it was stopped before its end. An A/A run of a file and a run of the file itself are no continuation of each other.
+fn newest_unfinished(store: &Store, plan: &Plan) -> Result<Option<RunRecord>, Failure> {
+    let wanted = plan.kind == Kind::Aa;
+    for run in store.runs_for(&plan.file).map_err(|error| state::of_store(&error))? {
+        if is_aa(store, &run)? == wanted {
+            return Ok(Some(run).filter(|run| matches!(run.status, RunStatus::Running | RunStatus::Interrupted | RunStatus::Broken)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a recorded run compares its baseline with itself.
+fn is_aa(store: &Store, run: &RunRecord) -> Result<bool, Failure> {
+    let first = store.events(&run.id).and_then(|mut events| events.next().transpose()).map_err(|error| state::of_store(&error))?;
+    Ok(matches!(first.map(|event| event.body), Some(EventBody::RunStarted { plan, .. }) if plan["kind"] == "aa"))
 }
 
 /// A seed that nobody chose; it is recorded and shown, so that the order can be had again.

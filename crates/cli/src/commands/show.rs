@@ -1,61 +1,85 @@
-//! `bystander show`: the results of a run again, from the record alone.
+//! `bystander show`: the results of a run again, from its record or its archive alone; or the runs there are.
 
-use std::path::Path;
+mod list;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bystander_lab::ledger::Ledger;
 use bystander_lab::{provenance, summary};
 use bystander_model::ids::TrialId;
-use bystander_store::{RunLock, RunRecord, StateDir, Store, StoreError};
+use bystander_model::report::Report;
 
+use super::found::{Found, Place};
 use super::watch;
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{answered, state};
+use crate::{answered, other_runs};
 
-/// Prints a run.
+/// Prints a run, or all of them.
 pub(crate) fn run(args: &ShowArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
-    let state = state::to_read(named)?;
-    let store = state::open(&state)?;
-    let record = find(&store, &state, args.run.as_deref())?;
-    if watch::is_watched(&store, &record.id)? {
-        if args.diff.is_some() {
-            return Err(Failure::user(format!("failed to compare: {} is a watched command, of one launch", record.id)));
-        }
-        return watch::show(&store, &record, &state, output);
+    if args.list {
+        return list::run(named, output);
     }
-    let ledger = state::replay(&store, &record)?;
+    let (found, why) = meant(args, named)?;
+    if watch::is_watched(&found.store, &found.record.id)? {
+        if args.diff.is_some() {
+            return Err(Failure::user(format!("failed to compare: {} is a watched command, of one launch", found.record.id)));
+        }
+        return watch::show(&found.store, &found.record, found.is_alive()?, output);
+    }
+    let ledger = found.ledger()?;
     if let Some(pair) = &args.diff {
         return diff(&ledger, pair, output);
     }
-    let mut report = summary::report(&ledger);
-    // The record of a run that was killed is that of one that goes on; only the lock tells them apart.
-    if ledger.end.is_none() && RunLock::holder(&state, &record.id).map_err(|error| state::of_lock(&error))?.is_none() {
-        "interrupted".clone_into(&mut report.status);
-        report.why = Some("it was killed".to_owned());
+    let report = report(&found, &ledger)?;
+    if let Some(Some(name)) = why {
+        return one_answer(&report, &name, output, &ledger);
     }
-    output.report(&report, args.why, state.path());
+    output.report(&report, why.as_ref().map(Option::as_deref), &found.place);
     Ok(ExitCode::from(answered::exit_code(&ledger, &report)))
 }
 
-fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord, Failure> {
-    let found = match name {
-        Some(name) => store.find(name).map(Some),
-        None => store.latest(),
-    };
-    let unknown = |error: StoreError| {
-        let failure = Failure::user("failed to find the run").because(&error);
-        match store.latest() {
-            Ok(Some(latest)) => failure
-                .hint(format!("the newest is {}: `bystander show` without an id prints it, and the start of an id is enough", latest.id)),
-            _ => failure.hint("`bystander run FILE` and `bystander watch` make one"),
+/// The run and the answer that are meant: in `show --why RUN` the only word is the run's.
+fn meant(args: &ShowArgs, named: Option<&Path>) -> Result<(Found, Option<Option<String>>), Failure> {
+    if let (None, Some(Some(word))) = (&args.run, &args.why)
+        && !word.contains(':')
+        && let Ok(found) = Found::named(Some(&OsString::from(word)), named)
+    {
+        return Ok((found, Some(None)));
+    }
+    Ok((Found::named(args.run.as_deref().map(OsStr::new), named)?, args.why.clone()))
+}
+
+/// The report of a run that was found.
+pub(super) fn report(found: &Found, ledger: &Ledger) -> Result<Report, Failure> {
+    let mut report = summary::report_beside(ledger, &other_runs::of(&found.store, &found.record.id)?);
+    // The record of a run that was killed is that of one that goes on; only the lock tells them apart.
+    if ledger.end.is_none() && !found.is_alive()? {
+        "interrupted".clone_into(&mut report.status);
+        report.why = Some("it was killed".to_owned());
+    }
+    if let Place::Archive(_) = found.place {
+        let folder = PathBuf::from("runs").join(&found.record.id.0);
+        for path in report.trials.iter_mut().flat_map(|trial| trial.output.values_mut()) {
+            if let Ok(rest) = path.strip_prefix(&folder) {
+                *path = Path::new(super::export::LOGS).join(rest);
+            }
         }
-    };
-    found.map_err(unknown)?.ok_or_else(|| {
-        Failure::user(format!("failed to find a run: {} holds none", state.path().display()))
-            .hint("`bystander run FILE` and `bystander watch` make one")
-    })
+    }
+    Ok(report)
+}
+
+fn one_answer(report: &Report, name: &str, output: &mut Output, ledger: &Ledger) -> Result<ExitCode, Failure> {
+    if output.answer(report, name) {
+        return Ok(ExitCode::from(answered::exit_code(ledger, report)));
+    }
+    let mut known: Vec<&str> = report.answers.iter().map(|answer| answer.about.as_str()).collect();
+    known.dedup();
+    let failure = Failure::user(format!("failed to find an answer about `{name}` in run {}", report.run));
+    Err(if known.is_empty() { failure.hint("it has none yet") } else { failure.hint(format!("its answers are about {}", known.join(", "))) })
 }
 
 fn diff(ledger: &Ledger, pair: &[u32], output: &mut Output) -> Result<ExitCode, Failure> {

@@ -2,11 +2,11 @@
 
 use bystander_lab::ledger::{Ledger, TrialRecord};
 use bystander_lab::place::Checkup;
-use bystander_lab::plan::{Expect, Plan};
+use bystander_lab::plan::{Expect, HookCommand, Kind, Lane, Plan};
 use bystander_lab::provenance::Difference;
 use bystander_model::FORMAT;
 use bystander_model::ids::RunId;
-use serde_json::{Value, json};
+use bystander_model::printed::DryRun;
 
 /// One line about a run that begins or goes on.
 pub(super) fn headline(plan: &Plan, run: &RunId, resumed: Option<&Ledger>) -> String {
@@ -22,8 +22,18 @@ fn question(plan: &Plan) -> String {
     plan.question.as_ref().map_or_else(String::new, |question| question.chars().filter(|c| !c.is_control()).collect::<String>() + "\n")
 }
 
-fn launches(plan: &Plan) -> usize {
-    plan.cells.len() * plan.blocks.max as usize
+/// Launches if every block is run; `None` where there is no last one.
+fn launches(plan: &Plan) -> Option<usize> {
+    (!plan.blocks.is_open()).then(|| plan.cells.len() * plan.blocks.max as usize)
+}
+
+/// `up to 60: 6 cells × 4 to 10 blocks`, or that there is no end.
+fn launches_said(plan: &Plan) -> String {
+    let (cells, min) = (plan.cells.len(), plan.blocks.min);
+    match launches(plan) {
+        Some(launches) => format!("up to {launches}: {cells} cells × {min} to {} blocks", plan.blocks.max),
+        None => format!("open-ended: {cells} cells × {min} blocks or more, until it is decided or stopped"),
+    }
 }
 
 /// The plan in full, as a dry run prints it.
@@ -40,21 +50,46 @@ pub(super) fn body(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
         format!("program   {}", command.join(" ")),
         format!("          in {}, at most {:.0} s a launch", plan.program.cwd.display(), plan.program.timeout.as_secs_f64()),
         format!("cells     {}, each compared with {}", cells.join("  "), plan.baseline),
-        format!(
-            "launches  up to {}: {} cells × {} to {} blocks, in random order within each{}",
-            launches(plan),
-            cells.len(),
-            plan.blocks.min,
-            plan.blocks.max,
-            gate(plan)
-        ),
+        format!("launches  {}, {}{}", launches_said(plan), order(plan), gate(plan)),
     ];
+    lines.extend(surroundings(plan));
     lines.extend(
         checkup.placed.iter().filter(|(name, _)| !plan.left_out.contains_key(*name)).map(|(name, place)| format!("{name:9} {place}")),
     );
     lines.extend(plan.left_out.iter().map(|(name, why)| format!("left out  {name}: {why}")));
     lines.extend(power.iter().map(|sentence| format!("decides   {sentence}")));
     lines.join("\n")
+}
+
+/// The order within blocks, by the kind of the plan.
+fn order(plan: &Plan) -> &'static str {
+    match plan.kind {
+        Kind::Blocks => "in random order within each",
+        Kind::Williams => "each a row of a Williams design, which balances what one launch leaves to the next",
+        Kind::Aa => "the same cell under two labels, in random order within each",
+    }
+}
+
+/// What launches have around them: lanes, directories, caches, commands.
+fn surroundings(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !plan.lanes.is_empty() {
+        let lane = |lane: &Lane| match lane.gpus.as_slice() {
+            [] => "no GPU".to_owned(),
+            gpus => format!("GPU {}", gpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")),
+        };
+        let each: Vec<String> = plan.lanes.iter().map(lane).collect();
+        lines.push(format!("lanes     {} at the same time, of one block: {}", each.len(), each.join(" | ")));
+    }
+    let fresh = plan.program.fresh;
+    let cwd = if fresh.cwd { "an empty working directory of its own" } else { "the working directory, shared" };
+    let cache = if fresh.cache { "empty caches of its own" } else { "caches that all launches share" };
+    lines.push(format!("each has  {cwd}; {cache}{}", if plan.padding { "; an environment of random size" } else { "" }));
+    for (name, commands) in plan.hooks.all() {
+        let said = |command: &HookCommand| command.argv.iter().map(|word| word.0.as_str()).collect::<Vec<_>>().join(" ");
+        lines.push(format!("{name:9} {}", commands.iter().map(said).collect::<Vec<_>>().join("; ")));
+    }
+    lines
 }
 
 fn gate(plan: &Plan) -> String {
@@ -65,8 +100,14 @@ fn gate(plan: &Plan) -> String {
     }
 }
 
-pub(super) fn json(plan: &Plan, checkup: &Checkup, power: &[String]) -> Value {
-    json!({ "format": FORMAT, "plan": plan, "launches": launches(plan), "placed": checkup.placed, "power": power })
+pub(super) fn dry_run(plan: &Plan, checkup: &Checkup, power: &[String]) -> DryRun {
+    DryRun {
+        format: FORMAT,
+        plan: serde_json::to_value(plan).unwrap_or_default(),
+        launches: launches(plan).map(|launches| launches as u64),
+        placed: checkup.placed.clone(),
+        power: power.to_vec(),
+    }
 }
 
 /// What two trials differ in: first what nobody asked for.

@@ -17,7 +17,7 @@ use super::nearest::{hint, names};
 use super::problems::Problems;
 use super::schema;
 use super::table::Table;
-use crate::plan::{Blocks, Expect, Metric, Refused, Stop};
+use crate::plan::{Blocks, Expect, Metric, Refused, Rule, Stop};
 
 /// Blocks where the file does not say.
 pub const DEFAULT_BLOCKS: Blocks = Blocks { min: 4, max: 10 };
@@ -35,6 +35,7 @@ pub(super) struct Choices {
     pub(super) describe: bool,
     pub(super) stop: Stop,
     pub(super) refused: Refused,
+    pub(super) rule: Rule,
 }
 
 /// Reads what can be chosen.
@@ -42,17 +43,33 @@ pub(super) fn choices(plan: Option<&Table<'_>>, metrics: &IndexMap<String, Metri
     const EXPECT: [(&str, Expect); 3] = [("any", Expect::Any), ("completed", Expect::Completed), ("failed", Expect::Failed)];
     const STOP: [(&str, Stop); 2] = [("same", Stop::Same), ("all", Stop::All)];
     const REFUSED: [(&str, Refused); 2] = [("stop", Refused::Stop), ("drop", Refused::Drop)];
+    const RULE: [(&str, Rule); 2] = [("fisher", Rule::Fisher), ("e-value", Rule::EValue)];
     let get = |key: &str| plan.and_then(|plan| plan.get(key));
+    let rule = get("rule").and_then(|item| item.word(&RULE, problems)).unwrap_or_default();
+    let describe = get("describe").and_then(|item| item.flag(problems)).unwrap_or(false);
+    if let Some(item) = get("blocks").filter(|_| rule == Rule::Fisher && !describe) {
+        refuse_without_end(&item, problems);
+    }
     Choices {
-        blocks: get("blocks").and_then(|item| blocks(&item, problems)).unwrap_or(DEFAULT_BLOCKS),
+        blocks: get("blocks").and_then(|item| blocks(&item, rule, problems)).unwrap_or(DEFAULT_BLOCKS),
+        rule,
         seed: get("seed").and_then(|item| item.integer(0..=u64::MAX, problems)),
         expect: get("expect").and_then(|item| item.word(&EXPECT, problems)).unwrap_or(Expect::Any),
         primary: get("primary").and_then(|item| primary(&item, metrics, problems)).unwrap_or_else(|| OUTCOME.to_owned()),
         margin: get("margin").and_then(|item| margin(&item, problems)),
-        describe: get("describe").and_then(|item| item.flag(problems)).unwrap_or(false),
+        describe,
         stop: get("stop").and_then(|item| item.word(&STOP, problems)).unwrap_or(Stop::Same),
         refused: get("refused").and_then(|item| item.word(&REFUSED, problems)).unwrap_or(Refused::Stop),
     }
+}
+
+/// Refuses blocks without a greatest number under a rule that has a last look.
+fn refuse_without_end(item: &Item<'_>, problems: &mut Problems<'_>) {
+    let Some(table) = item.value.as_table().filter(|table| table.contains_key("min") && !table.contains_key("max")) else { return };
+    let span = table.get("min").map_or(item.span.clone(), toml::Spanned::span);
+    let problem = Diagnostic::error("spec.no_last_block", "`plan.blocks` has no `max`, and Fisher's test may not be looked at without end");
+    let help = "add `max = 10`, or write `rule = \"e-value\"` in [plan], which goes on until it is decided or you stop it";
+    problems.push(&span, problem.label("no last block").help(help));
 }
 
 /// Reads the difference of failure rates that counts as no effect: a fraction.
@@ -66,8 +83,9 @@ fn margin(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     None
 }
 
-/// Reads `{ min, max }`, or a number that is both; a bound that is not said gives way to the one that is.
-fn blocks(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Blocks> {
+/// Reads `{ min, max }`, or a number that is both; a bound that is not said gives way to the one that is. With e-values a least number alone has no
+/// last block after it.
+fn blocks(item: &Item<'_>, rule: Rule, problems: &mut Problems<'_>) -> Option<Blocks> {
     if item.value.is_integer() {
         let count = whole(item, problems)?;
         return Some(Blocks { min: count, max: count });
@@ -80,6 +98,7 @@ fn blocks(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Blocks> {
     let bound = |key: &str, problems: &mut Problems<'_>| table.get(key).map(|item| whole(&item, problems));
     let (min, max) = match (bound("min", problems), bound("max", problems)) {
         (Some(min), Some(max)) => (min?, max?),
+        (Some(min), None) if rule == Rule::EValue => (min?, Blocks::OPEN),
         (Some(min), None) => (min?, DEFAULT_BLOCKS.max.max(min?)),
         (None, Some(max)) => (DEFAULT_BLOCKS.min.min(max?), max?),
         (None, None) => (DEFAULT_BLOCKS.min, DEFAULT_BLOCKS.max),

@@ -12,7 +12,8 @@ use super::problems::Problems;
 use super::table::Table;
 use crate::contrast::{Contrast, Subject, contrasts};
 use crate::design::reach::blocks_needed;
-use crate::plan::{Blocks, Plan};
+use crate::looks::anytime::AnytimeRule;
+use crate::plan::{Blocks, Plan, Rule};
 use crate::stats::StatsError;
 use crate::stats::peeking::cap;
 
@@ -52,8 +53,9 @@ pub(super) fn check_power(plan: &Plan) -> Vec<Diagnostic> {
             problem.severity = Severity::Warning;
         }
         found.extend((plan.blocks.max < METRIC_BLOCKS).then(|| metric_without_spread(plan)));
+        found.extend(plan.blocks.is_open().then(|| metric_without_end(plan)));
     }
-    if plan.blocks.max > LOWEST_CAP {
+    if plan.rule == Rule::Fisher && plan.blocks.max > LOWEST_CAP {
         found.extend(groups(plan).iter().filter_map(|group| beyond_cap(plan, group).transpose()).map(told));
     }
     found
@@ -80,7 +82,10 @@ fn groups(plan: &Plan) -> Vec<Group> {
 }
 
 fn unattainable(plan: &Plan, group: &Group) -> Result<Option<Diagnostic>, StatsError> {
-    let needed = blocks_needed(group.alpha)?;
+    let needed = match plan.rule {
+        Rule::Fisher => blocks_needed(group.alpha)?,
+        Rule::EValue => AnytimeRule::new(group.alpha, plan.blocks.max)?.blocks_needed().unwrap_or(u32::MAX),
+    };
     let allowed = plan.blocks.max;
     if needed <= allowed {
         return Ok(None);
@@ -103,6 +108,11 @@ fn unattainable(plan: &Plan, group: &Group) -> Result<Option<Diagnostic>, StatsE
 fn metric_without_spread(plan: &Plan) -> Diagnostic {
     let message = format!("the plan cannot answer for `{}`: one launch of each cell has no spread", plan.primary);
     Diagnostic::error("spec.cannot_reach", message).help("run at least 2 blocks, or write `describe = true` to launch without a verdict")
+}
+
+fn metric_without_end(plan: &Plan) -> Diagnostic {
+    let message = format!("a run whose primary answer is `{}` needs a last block: metrics never stop a run", plan.primary);
+    Diagnostic::error("spec.no_last_block", message).help("write `blocks = { min = 4, max = 10 }`, or `primary = \"outcome\"`")
 }
 
 fn beyond_cap(plan: &Plan, group: &Group) -> Result<Option<Diagnostic>, StatsError> {

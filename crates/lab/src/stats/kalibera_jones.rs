@@ -35,6 +35,32 @@ pub fn mean_ratio(x: &[f64], y: &[f64], level: f64) -> Result<MeanRatio, StatsEr
     Ok(MeanRatio { estimate: mx / my, interval: Interval::new((product - root) / denominator, (product + root) / denominator) })
 }
 
+/// Steps of the bisection of [`p_of_no_difference`].
+const STEPS: u32 = 60;
+
+/// Computes the two-sided p of "the means are the same" that belongs to [`mean_ratio`]: one less the highest level whose interval leaves out 1.
+///
+/// By bisection over the level, to within 1e-15; 1 where no level leaves it out, as when both means are the same.
+///
+/// # Errors
+/// Fewer than two values, or values not finite.
+pub fn p_of_no_difference(x: &[f64], y: &[f64]) -> Result<f64, StatsError> {
+    let leaves_out = |level: f64| match mean_ratio(x, y, level) {
+        Ok(found) => Ok(found.interval.low > 1.0 || found.interval.high < 1.0),
+        Err(StatsError::DenominatorNearZero) => Ok(false),
+        Err(error) => Err(error),
+    };
+    let (mut inside, mut outside) = (0.0_f64, 1.0_f64);
+    for _ in 0..STEPS {
+        let level = f64::midpoint(inside, outside);
+        if level <= 0.0 || level >= 1.0 {
+            break;
+        }
+        if leaves_out(level)? { inside = level } else { outside = level }
+    }
+    Ok(1.0 - inside)
+}
+
 /// Variance of a metric split into its two levels; variances in the metric's unit squared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoLevel {

@@ -49,7 +49,9 @@ pub fn power(plan: &Plan) -> Vec<String> {
     sentences.extend(contrast::unanswered(plan));
     let n = if plan.blocks.is_open() { plan.blocks.min } else { plan.blocks.max };
     if plan.blocks.is_open() {
-        sentences.push("no last block: it goes on until every comparison is decided or you stop it, and the same command takes it up again".to_owned());
+        sentences.push(
+            "no last block: it goes on until every comparison is decided or you stop it, and the same command takes it up again".to_owned(),
+        );
         if plan.margin.is_none() {
             sentences.push("where nothing ever differs only you can stop it: no `margin` says what counts as no effect".to_owned());
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bystander_model::cell::Cell;
 use bystander_model::evidence::{Evidence, EvidenceKind};
+use bystander_model::ids::TrialId;
 use bystander_model::outcome::Outcome;
 use bystander_model::report::Strength;
 
@@ -80,6 +81,11 @@ impl<'a> Arm<'a> {
             0 => format!("{} completes in {n} of {n} {launches}", self.cell),
             failed => format!("{} fails in {failed} of {n} {launches}", self.cell),
         }
+    }
+
+    /// The numbers of its data points.
+    pub(super) fn ids(&self) -> Vec<TrialId> {
+        self.trials.iter().map(|trial| trial.id).collect()
     }
 
     pub(super) fn evidence(&self) -> Vec<Evidence> {

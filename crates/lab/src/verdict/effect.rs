@@ -1,13 +1,19 @@
-//! The effect on one metric, from one value per launch, paired within blocks. Computed once, at the end of a run: a metric never stops it.
+//! The effect on one metric, from one value per launch that completed, paired within blocks. Computed once, at the end of a run: a metric never stops it.
+//!
+//! Blocks whose launches did not both show a value leave values without a partner. Where fewer than two pairs are left, all launches are compared
+//! without pairing (Kalibera and Jones for ratios, Welch for differences); where more are, that comparison stands beside, and enters no verdict.
 
 use bystander_model::cell::Cell;
 
-use crate::ledger::{Ledger, TrialRecord};
+use super::prediction::value;
+use crate::ledger::Ledger;
 use crate::plan::{Metric, Scale};
-use crate::stats::{StatsError, equivalence, student};
+use crate::stats::{StatsError, equivalence, kalibera_jones, permutation, student};
 
 /// The one-sided level of equivalence.
 const ALPHA: f64 = 0.05;
+/// The most pairs whose every sign is flipped: a check must not take longer than the answer.
+const MOST_FLIPPED: usize = 14;
 
 /// What the pairs of one contrast say about one metric. On [`Scale::Difference`] effects are differences, treated minus control; on
 /// [`Scale::Ratio`] they are ratios, treated to control.
@@ -29,6 +35,14 @@ pub(super) struct Effect {
     pub(super) identical: bool,
     /// The standard deviation of the effects (of their logarithms on the ratio scale).
     pub(super) spread: Option<f64>,
+    /// Whether the launches were compared without pairing.
+    pub(super) unpaired: bool,
+    /// Every value of the treated cell and of its control, paired or not.
+    pub(super) all: [Vec<f64>; 2],
+    /// Estimate and interval over all launches without pairing, where pairs leave some of them out.
+    pub(super) beside: Option<(f64, [f64; 2])>,
+    /// The two-sided p of the sign-flip test over pairs, which assumes no distribution; a check that enters no verdict.
+    pub(super) by_flips: Option<f64>,
 }
 
 /// The two values of one block.
@@ -40,31 +54,77 @@ pub(super) struct Pair {
 
 impl Effect {
     pub(super) fn of(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell, confidence: f64) -> Self {
-        let pairs = pairs(ledger, name, treated, control);
-        let mut effect =
-            Self { pairs, estimate: None, interval: None, confidence, p: None, p_within: None, identical: false, spread: None };
+        let mut effect = Self {
+            pairs: pairs(ledger, name, treated, control),
+            estimate: None,
+            interval: None,
+            confidence,
+            p: None,
+            p_within: None,
+            identical: false,
+            spread: None,
+            unpaired: false,
+            all: [treated, control].map(|cell| ledger.data(cell).filter_map(|trial| value(trial, name)).collect()),
+            beside: None,
+            by_flips: None,
+        };
         // A ratio of values that are not positive means nothing.
-        if metric.scale == Scale::Ratio && effect.pairs.iter().any(|pair| pair.treated <= 0.0 || pair.control <= 0.0) {
+        if metric.scale == Scale::Ratio && effect.all.iter().flatten().any(|value| *value <= 0.0) {
             return effect;
         }
-        let effects: Vec<f64> = effect.pairs.iter().map(|pair| single(metric.scale, *pair)).collect();
-        let Some(first) = effects.first() else { return effect };
-        effect.identical = effects.iter().all(|one| one == first);
-        effect.estimate = Some(*first);
-        if effects.len() < 2 || effect.identical {
+        if effect.pairs.len() < 2 && effect.all.iter().all(|values| values.len() > 1) {
+            effect.measure_unpaired(metric.scale);
             return effect;
         }
+        effect.measure_pairs(metric);
+        if effect.all.iter().any(|values| values.len() > effect.pairs.len()) {
+            effect.beside = effect.without_pairing(metric.scale).map(|(estimate, interval, _)| (estimate, interval));
+        }
+        effect
+    }
+
+    fn measure_pairs(&mut self, metric: &Metric) {
+        let effects: Vec<f64> = self.pairs.iter().map(|pair| single(metric.scale, *pair)).collect();
+        let Some(first) = effects.first() else { return };
+        self.identical = effects.iter().all(|one| one == first);
+        self.estimate = Some(*first);
+        if effects.len() < 2 || self.identical {
+            return;
+        }
+        let confidence = self.confidence;
         match metric.scale {
-            Scale::Difference => effect
+            Scale::Difference => self
                 .measure(student::mean_difference(&effects, confidence), metric.margin.map(|m| equivalence::tost(&effects, -m, m, ALPHA))),
             Scale::Ratio => {
-                let both: Vec<(f64, f64)> = effect.pairs.iter().map(|pair| (pair.treated, pair.control)).collect();
+                let both: Vec<(f64, f64)> = self.pairs.iter().map(|pair| (pair.treated, pair.control)).collect();
                 let within = metric.margin.map(|m| equivalence::tost_ratio(&both, 1.0 - m, 1.0 + m, ALPHA));
-                effect.measure(student::paired_ratio(&both, confidence), within);
+                self.measure(student::paired_ratio(&both, confidence), within);
             }
         }
-        effect.spread = Some(deviation(metric.scale, &effects));
-        effect
+        let plain: Vec<f64> = effects.iter().map(|one| if metric.scale == Scale::Ratio { one.ln() } else { *one }).collect();
+        self.spread = Some(deviation(&plain));
+        self.by_flips = (plain.len() <= MOST_FLIPPED).then(|| permutation::sign_flip(&plain).ok().map(|found| found.two_sided)).flatten();
+    }
+
+    /// Compares all launches without pairing. That they are equivalent is never claimed of it.
+    fn measure_unpaired(&mut self, scale: Scale) {
+        self.unpaired = true;
+        let Some((estimate, interval, p)) = self.without_pairing(scale) else { return };
+        (self.estimate, self.interval, self.p) = (Some(estimate), Some(interval), Some(p));
+    }
+
+    fn without_pairing(&self, scale: Scale) -> Option<(f64, [f64; 2], f64)> {
+        let [x, y] = &self.all;
+        match scale {
+            Scale::Ratio => {
+                let found = kalibera_jones::mean_ratio(x, y, self.confidence).ok()?;
+                Some((found.estimate, [found.interval.low, found.interval.high], kalibera_jones::p_of_no_difference(x, y).ok()?))
+            }
+            Scale::Difference => {
+                let found = student::welch(x, y, self.confidence).ok()?;
+                Some((found.estimate, [found.interval.low, found.interval.high], found.p))
+            }
+        }
     }
 
     fn measure(&mut self, estimate: Result<student::TEstimate, StatsError>, within: Option<Result<equivalence::Equivalence, StatsError>>) {
@@ -79,7 +139,8 @@ impl Effect {
     }
 
     pub(super) fn n(&self) -> u32 {
-        u32::try_from(self.pairs.len()).unwrap_or(u32::MAX)
+        let n = if self.unpaired { self.all[0].len().min(self.all[1].len()) } else { self.pairs.len() };
+        u32::try_from(n).unwrap_or(u32::MAX)
     }
 
     /// Whether the interval leaves out "no effect", or every launch shows the same effect.
@@ -124,8 +185,7 @@ fn single(scale: Scale, pair: Pair) -> f64 {
     }
 }
 
-fn deviation(scale: Scale, effects: &[f64]) -> f64 {
-    let values: Vec<f64> = effects.iter().map(|effect| if scale == Scale::Ratio { effect.ln() } else { *effect }).collect();
+fn deviation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
@@ -139,8 +199,4 @@ fn pairs(ledger: &Ledger, name: &str, treated: &Cell, control: &Cell) -> Vec<Pai
             Some(Pair { treated: value(trial, name)?, control: value(partner, name)? })
         })
         .collect()
-}
-
-fn value(trial: &TrialRecord, name: &str) -> Option<f64> {
-    trial.end.as_ref()?.metrics.get(name).copied().flatten().filter(|value| value.is_finite())
 }

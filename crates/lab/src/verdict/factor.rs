@@ -1,16 +1,19 @@
 //! What the outcomes say about one level of a factor. The comparison is made with nothing put in: that is how the program runs for others.
 
 use bystander_model::outcome::Outcome;
-use bystander_model::report::{Answer, Needs, Strength, Verdict};
+use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, formula, strength_of};
 use super::sentence::{blocks, launches, p_value, percent};
+use super::{pooled, settling};
 use crate::contrast::{ALPHA, Contrast, Subject};
-use crate::design::sequential::Decision;
-use crate::design::{reach, settle};
+use crate::design::reach;
 use crate::ledger::Ledger;
 use crate::looks;
+use crate::looks::Followed;
+use crate::stats::Tally;
 use crate::stats::proportion::{launches_to_bound, newcombe, zero_failure_upper};
+use crate::stats::sign::sign_test;
 
 /// Answers for one level of a factor on the outcome.
 pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
@@ -18,10 +21,11 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     let control = Arm::of(ledger, &contrast.control);
     let mut answer = Answer {
         evidence: [control.evidence(), treated.evidence()].concat(),
+        trials: [control.ids(), treated.ids()].concat(),
         ..Answer::new(contrast.about(&ledger.plan), "outcome", Verdict::Insufficient)
     };
     if treated.is_empty() || control.is_empty() {
-        return missing(answer, &[&control, &treated]);
+        return missing(answer, ledger, &[&control, &treated]);
     }
     if control.all_failed() && !treated.all_completed() {
         return broken_baseline(answer, ledger, contrast, &treated, &control);
@@ -37,13 +41,20 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     } else {
         unsettled(&mut answer, ledger, contrast, &treated, &control);
     }
+    pooled::describe(&mut answer, ledger, contrast);
     answer
 }
 
-fn missing(mut answer: Answer, arms: &[&Arm<'_>]) -> Answer {
-    let missing: Vec<String> = arms.iter().filter(|arm| arm.is_empty()).map(|arm| format!("a launch of {}", arm.cell)).collect();
-    answer.text = format!("No comparison exists without {}.", missing.join(" and "));
-    answer.needs = Some(Needs { launches_per_cell: None, missing });
+/// Says which launches are missing for any comparison.
+pub(super) fn not_compared(answer: &mut Answer, ledger: &Ledger, arms: &[&Arm<'_>]) {
+    let empty = arms.iter().filter(|arm| arm.is_empty());
+    let needs = Needs::of(empty.map(|arm| settling::launch_of(&ledger.plan, arm.cell)));
+    answer.text = format!("No comparison exists without {}.", needs.missing.join(" and "));
+    answer.needs = Some(needs);
+}
+
+fn missing(mut answer: Answer, ledger: &Ledger, arms: &[&Arm<'_>]) -> Answer {
+    not_compared(&mut answer, ledger, arms);
     answer
 }
 
@@ -61,33 +72,43 @@ fn broken_baseline(mut answer: Answer, ledger: &Ledger, contrast: &Contrast, tre
     );
     answer.evidence = control.failures().chain(treated.failures()).flat_map(evidence_of).take(2).collect();
     let works = ledger.plan.cells.len();
+    answer.rule = Some("a baseline that fails in every launch blames nobody".to_owned());
+    answer.numbers = vec![control.said(), treated.said()];
     answer.needs = Some(Needs {
         launches_per_cell: reach::blocks_needed(contrast.alpha).ok(),
-        missing: vec![format!("a baseline that starts: mend its own failure first, then run the {works} cells again")],
+        ..Needs::of([(Means::Edit, format!("a baseline that starts: mend its own failure first, then run the {works} cells again"))])
     });
     answer
 }
 
-/// Tells whether a difference of failure rates is shown, by the rule that the plan fixed: Fisher, looked at after every block up to the last look.
+/// Tells whether a difference of failure rates is shown, by the rule that the plan fixed and its level.
 pub(super) fn compare(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast, treated: &Arm<'_>, control: &Arm<'_>) {
     let (a, n1, b, n2) = (treated.failed(), treated.n(), control.failed(), control.n());
     let Some(followed) = looks::follow(ledger, contrast, ledger.plan.blocks.max) else { return };
-    let (p, alpha) = (followed.decision.p(), contrast.alpha);
+    let p = followed.decision.p();
     let difference = f64::from(a) / f64::from(n1) - f64::from(b) / f64::from(n2);
     answer.p = Some(p);
     answer.interval = newcombe(treated.tally(), control.tally(), 0.95).ok().map(|interval| [interval.low, interval.high]);
     answer.interval_of = answer.interval.map(|_| "difference of failure rates, 95 % (Newcombe)".to_owned());
     answer.estimate = Some(difference);
-    let shown = matches!(followed.decision, Decision::Different { .. });
-    let seen = if shown { "a difference is shown" } else { "no difference is shown" };
+    answer.rule = Some(settling::rule_said(&ledger.plan, contrast.alpha));
+    let seen = if followed.is_shown() { "a difference is shown" } else { "no difference is shown" };
     let after = blocks(followed.blocks);
     answer.text = if followed.blocks == 0 {
         format!("{}; {}: too few blocks for a test.", treated.said(), control.said())
     } else {
-        format!("{}; {}: {seen} after {after} ({} against {alpha:.3}).", treated.said(), control.said(), p_value(p))
+        format!("{}; {}: {seen} after {after} ({}).", treated.said(), control.said(), against_level(&followed, contrast.alpha))
     };
-    answer.evidence.push(formula("Fisher, two-sided", format!("after {after}: p = {p:.4}; in all, {a} of {n1} against {b} of {n2}")));
-    if shown {
+    let (name, value) = match followed.e_value {
+        Some(e) => ("e-value, two proportions", format!("e = {e:.3}, p at any time at most {p:.4}")),
+        None => ("Fisher, two-sided", format!("p = {p:.4}")),
+    };
+    answer.evidence.push(formula(name, format!("after {after}: {value}; in all, {a} of {n1} against {b} of {n2}")));
+    let (x, y) = (followed.treated, followed.control);
+    let (failed, other) = (format!("{} of {}", x.failures(), x.trials()), format!("{} of {}", y.failures(), y.trials()));
+    answer.numbers.push(format!("at the look after {after}: {failed} fail against {other}, {value}"));
+    answer.numbers.extend(by_signs(ledger, contrast));
+    if followed.is_shown() {
         answer.verdict = Verdict::Effect;
         answer.strength = Some(Strength::Shown);
         let does = if difference > 0.0 { "breaks it" } else { "makes a failing baseline work" };
@@ -95,13 +116,39 @@ pub(super) fn compare(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast,
     }
 }
 
+/// What a look came to, and what it would have to: `p = 0.029 against 0.050`, `e = 36.8, 20 are needed`.
+pub(super) fn against_level(followed: &Followed, alpha: f64) -> String {
+    match followed.e_value {
+        Some(e) => format!("e = {}, {:.0} are needed", e_value(e), 1.0 / alpha),
+        None => format!("{} against {alpha:.3}", p_value(followed.decision.p())),
+    }
+}
+
+fn e_value(e: f64) -> String {
+    if e < 1000.0 { format!("{e:.1}") } else { "above 1000".to_owned() }
+}
+
+/// The check that randomisation within blocks strictly licenses; it enters no verdict.
+fn by_signs(ledger: &Ledger, contrast: &Contrast) -> Option<String> {
+    let pairs = looks::paired(ledger, &contrast.treated, &contrast.control, ledger.plan.blocks.max);
+    let count = |of: fn(&Tally, &Tally) -> bool| u32::try_from(pairs.iter().filter(|(x, y)| of(x, y)).count()).unwrap_or(u32::MAX);
+    let (only, other) = (count(|x, y| x.failures() > y.failures()), count(|x, y| x.failures() < y.failures()));
+    let p = sign_test(only, other).ok().filter(|_| only + other > 0)?.two_sided;
+    Some(format!(
+        "check by the design alone: {} fails without its control in {}, its control without it in {}; sign test {}",
+        contrast.treated,
+        blocks(only),
+        blocks(other),
+        p_value(p)
+    ))
+}
+
 /// Says where an instrument hides the effect of a level.
 fn masked(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast) {
     let hidden = ledger.plan.cells.iter().filter(|cell| cell.levels == contrast.treated.levels && !cell.is_bare()).find(|cell| {
         let (with, bare) = (Arm::of(ledger, cell), Arm::of(ledger, &contrast.treated));
         let followed = looks::follow_cells(ledger, cell, &contrast.treated, ALPHA / 3.0, ledger.plan.blocks.max);
-        let shown = followed.is_some_and(|followed| matches!(followed.decision, Decision::Different { .. }));
-        shown && with.failed() * bare.n() < bare.failed() * with.n()
+        followed.is_some_and(|followed| followed.is_shown()) && with.failed() * bare.n() < bare.failed() * with.n()
     });
     if let Some(cell) = hidden {
         answer.verdict = Verdict::MaskedByInstrument;
@@ -114,6 +161,7 @@ fn no_failure(answer: &mut Answer, ledger: &Ledger, treated: &Arm<'_>, control: 
     let n = treated.n().min(control.n());
     let bound = zero_failure_upper(n, 0.05).unwrap_or(1.0);
     answer.p = None;
+    answer.rule = Some(ZERO_FAILURES.to_owned());
     let seen = format!("No failure in {} of {} nor of {}", launches(n), treated.cell, control.cell);
     answer.evidence.push(formula("1 - 0.05^(1/n)", format!("no failure in {n}: a failure rate up to {bound:.3} is not excluded (95 %)")));
     match ledger.plan.margin {
@@ -126,15 +174,24 @@ fn no_failure(answer: &mut Answer, ledger: &Ledger, treated: &Arm<'_>, control: 
         _ => {
             answer.strength = Some(strength_of(n));
             answer.text = format!("{seen}. A failure rate up to {} is not excluded.", percent(bound));
-            answer.needs = Some(Needs { launches_per_cell: ledger.plan.margin.and_then(launches_within), missing: margin_missing(ledger) });
+            answer.needs = Some(within_margin(ledger));
         }
     }
 }
 
-fn margin_missing(ledger: &Ledger) -> Vec<String> {
+/// The rule of launches without failure.
+pub(super) const ZERO_FAILURES: &str =
+    "n launches without failure exclude a failure rate above 1 - 0.05^(1/n); \"no effect\" is shown where that is within the stated margin";
+
+/// What would show that nothing fails more often than the margin allows.
+pub(super) fn within_margin(ledger: &Ledger) -> Needs {
     match ledger.plan.margin {
-        Some(_) => Vec::new(),
-        None => vec!["`margin` in [plan]: which difference of failure rates counts as no effect".to_owned()],
+        Some(margin) => Needs {
+            launches_per_cell: launches_to_bound(margin, 0.05).ok(),
+            rule: Some(format!("launches without failure that exclude a rate above {} (95 %)", percent(margin))),
+            ..Needs::of([(Means::Launches, "more blocks".to_owned())])
+        },
+        None => Needs::of([(Means::File, "`margin` in [plan]: which difference of failure rates counts as no effect".to_owned())]),
     }
 }
 
@@ -150,20 +207,18 @@ fn unsettled(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast, treated:
     } else if treated.trials.iter().any(|trial| trial.outcome() == Some(Outcome::TimedOut)) {
         answer.text.push_str(" Time-outs are counted as failures.");
     }
-    answer.needs = Some(Needs {
-        launches_per_cell: launches_to_settle(treated, control, contrast.alpha),
-        missing: vec![format!("more blocks (the plan allows {})", ledger.plan.blocks.max)],
-    });
+    answer.needs = Some(settling::needs(&ledger.plan, treated.tally(), control.tally(), contrast.alpha));
+    say_needs(answer);
 }
 
-/// Launches per cell that would settle a difference, if both cells go on as they began.
-pub(super) fn launches_to_settle(treated: &Arm<'_>, control: &Arm<'_>, alpha: f64) -> Option<u32> {
-    settle::launches_to_settle(treated.tally(), control.tally(), alpha).ok().flatten().map(|needs| needs.per_arm)
-}
-
-/// Launches without failure that put a failure rate below a margin.
-pub(super) fn launches_within(margin: f64) -> Option<u32> {
-    launches_to_bound(margin, 0.05).ok()
+/// Puts the number that would decide into the answer's text.
+pub(super) fn say_needs(answer: &mut Answer) {
+    let Some(needs) = &answer.needs else { return };
+    match (needs.launches_per_cell, &needs.rule) {
+        (Some(n), Some(rule)) => answer.text.push_str(&format!(" {} of each cell would decide it ({rule}).", launches(n))),
+        (None, Some(rule)) => answer.text.push_str(&format!(" No number of launches to plan with: {rule}.")),
+        _ => {}
+    }
 }
 
 /// `allreduce=custom`, or the instrument's name.

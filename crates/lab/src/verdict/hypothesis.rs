@@ -1,123 +1,201 @@
 //! Hypotheses: refuted by one counterexample, supported only when every prediction held as often as the level asks.
 
-use bystander_model::outcome::Outcome;
-use bystander_model::report::{Answer, Needs, Strength, Verdict};
+use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, strength_of};
 use super::sentence::{launches, p_value};
+use super::{prediction, settling};
 use crate::carry::Baselines;
 use crate::contrast::ALPHA;
-use crate::design::reach;
-use crate::design::sequential::Decision;
-use crate::ledger::{Ledger, TrialRecord};
+use crate::ledger::Ledger;
 use crate::looks;
+use crate::old_log;
 use crate::plan::{Hypothesis, Prediction};
 
 /// Judges one claim.
 pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
     let mut answer = Answer::new(format!("hypothesis:{}", hypothesis.claim), "outcome", Verdict::Open);
-    if refute(&mut answer, ledger, hypothesis) || carried_over(&mut answer, ledger, hypothesis) {
+    answer.trials = ledger
+        .trials
+        .values()
+        .filter(|trial| trial.counts() && hypothesis.predicts.iter().any(|p| prediction::is_about(ledger, p, &trial.slot.cell)))
+        .map(|trial| trial.id)
+        .collect();
+    if refute(&mut answer, ledger, hypothesis)
+        || carried_over(&mut answer, ledger, hypothesis)
+        || refute_by_old_log(&mut answer, ledger, hypothesis)
+    {
         return answer;
     }
-    let arms: Vec<(Arm<'_>, Outcome)> = hypothesis.predicts.iter().map(|p| (Arm::of(ledger, &p.cell), p.outcome)).collect();
-    let unseen: Vec<String> = arms.iter().filter(|(arm, _)| arm.is_empty()).map(|(arm, _)| format!("a launch of {}", arm.cell)).collect();
+    let unseen: Vec<(Means, String)> = hypothesis.predicts.iter().filter_map(|p| prediction::unseen(ledger, p)).collect();
     if !unseen.is_empty() {
-        answer.text = format!("Nothing is known without {}.", unseen.join(" and "));
-        answer.needs = Some(Needs { launches_per_cell: None, missing: unseen });
+        let needs = Needs::of(unseen);
+        answer.text = format!("Nothing is known without {}.", needs.missing.join(" and "));
+        answer.needs = Some(needs);
         return answer;
     }
-    weigh(&mut answer, ledger, &arms);
+    weigh(&mut answer, ledger, hypothesis);
     answer
 }
 
-/// A trial that did what the claim says it cannot.
+/// A trial that did what the claim says it cannot, or an effect that is shown to go another way.
 fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
     let baselines = Baselines::of(ledger);
-    for prediction in &hypothesis.predicts {
-        let counterexample = against(ledger, prediction).find(|trial| !baselines.may_be_carried_over(trial));
-        if let Some(trial) = counterexample {
-            let outcome = trial.outcome().map_or("", Outcome::word);
-            answer.verdict = Verdict::Refuted;
-            answer.strength = Some(Strength::Shown);
-            answer.text = format!(
-                "It predicts that {} is {}, and trial {} {outcome}. One counterexample is enough.",
-                prediction.cell,
-                prediction.outcome.word(),
-                trial.id
-            );
-            answer.evidence = evidence_of(trial);
+    for predicted in &hypothesis.predicts {
+        let counterexample = prediction::against(ledger, predicted).find(|counter| !baselines.may_be_carried_over(counter.trial));
+        if let Some(counter) = counterexample {
+            refuted(answer, &format!("{} One counterexample is enough.", counter.text), "one counterexample");
+            answer.evidence = counter.evidence;
+            return true;
+        }
+        if let Some(effect) = prediction::effect(ledger, predicted).filter(|effect| effect.against.is_some()) {
+            refuted(answer, effect.against.as_deref().unwrap_or_default(), &effect.rule);
+            answer.p = effect.p;
+            answer.numbers.push(effect.said);
+            answer.evidence = effect.evidence;
             return true;
         }
     }
     false
 }
 
-/// The trials that did not do what a claim predicts.
-fn against<'a>(ledger: &'a Ledger, prediction: &'a Prediction) -> impl Iterator<Item = &'a TrialRecord> {
-    // A time-out is a failure, as in every comparison of outcomes.
-    let as_predicted = |outcome: Option<Outcome>| {
-        outcome == Some(prediction.outcome) || (prediction.outcome == Outcome::Failed && outcome == Some(Outcome::TimedOut))
-    };
-    ledger.data(&prediction.cell).filter(move |trial| !as_predicted(trial.outcome()))
+fn refuted(answer: &mut Answer, text: &str, rule: &str) {
+    answer.verdict = Verdict::Refuted;
+    answer.strength = Some(Strength::Shown);
+    answer.rule = Some(format!("a claim is refuted by {rule}"));
+    text.clone_into(&mut answer.text);
 }
 
 /// Every counterexample may be what an edit left behind: then none is one.
 fn carried_over(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
     let Some((before, after)) = Baselines::of(ledger).carried_over() else { return false };
-    let Some(trial) = hypothesis.predicts.iter().find_map(|prediction| against(ledger, prediction).next()) else { return false };
+    let Some(counter) = hypothesis.predicts.iter().find_map(|predicted| prediction::against(ledger, predicted).next()) else {
+        return false;
+    };
     answer.text = format!(
         "Contaminated: trial {} speaks against it, but the bare baseline completed before the first edit (trial {before}) and never after it (from trial {after}), so that failure may be what an edit left behind.",
-        trial.id
+        counter.trial.id
     );
-    answer.evidence = evidence_of(trial);
-    answer.needs = Some(Needs {
-        launches_per_cell: None,
-        missing: vec!["launches that clean up what the edited program leaves, such as built files".to_owned()],
-    });
+    answer.evidence = evidence_of(counter.trial);
+    answer.needs =
+        Some(Needs::of([(Means::Edit, "launches that clean up what the edited program leaves, such as built files".to_owned())]));
     true
 }
 
+/// A log of an earlier run whose configuration is the cell's in everything that is known of both. What else it differed in nobody knows, so it is no
+/// more than an anecdote.
+fn refute_by_old_log(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
+    for log in &ledger.old_logs {
+        for predicted in &hypothesis.predicts {
+            let Some(cell) = predicted.cell().filter(|cell| cell.is_bare()) else { continue };
+            if !old_log::against(ledger, log, cell).same {
+                continue;
+            }
+            let Some(text) = prediction::old_log_against(log, predicted) else { continue };
+            answer.verdict = Verdict::Refuted;
+            answer.strength = Some(Strength::Anecdotal);
+            answer.rule = Some("a claim is refuted by one counterexample; this one is a log of an earlier run".to_owned());
+            answer.text = format!(
+                "{text} Its configuration is that of {cell} in everything that is known of both; what was put in then, and what else differed, is not known."
+            );
+            answer.evidence = log.cause.iter().flat_map(|cause| cause.evidence.iter()).chain(&log.evidence).take(1).cloned().collect();
+            answer.evidence.extend(log.configuration.clone());
+            answer.needs = Some(Needs::of([settling::launch_of(&ledger.plan, cell)]));
+            return true;
+        }
+    }
+    false
+}
+
 /// Every prediction held so far: whether that is enough.
-fn weigh(answer: &mut Answer, ledger: &Ledger, arms: &[(Arm<'_>, Outcome)]) {
-    let least = arms.iter().map(|(arm, _)| arm.n()).min().unwrap_or(0);
+fn weigh(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) {
+    let predicts = &hypothesis.predicts;
+    let arms: Vec<Arm<'_>> = predicts.iter().filter_map(|p| Some(Arm::of(ledger, p.cell()?))).collect();
+    let least = arms.iter().map(Arm::n).min().unwrap_or_else(|| prediction::least_pairs(ledger, predicts));
     answer.strength = Some(strength_of(least));
-    answer.evidence = arms.iter().flat_map(|(arm, _)| arm.evidence()).collect();
-    let failing = arms.iter().filter(|(_, outcome)| *outcome != Outcome::Completed).map(|(arm, _)| arm.n()).sum::<u32>();
-    let completing = arms.iter().filter(|(_, outcome)| *outcome == Outcome::Completed).map(|(arm, _)| arm.n()).sum::<u32>();
+    answer.evidence = arms.iter().flat_map(Arm::evidence).collect();
     let held = format!("Every prediction held in {} per cell", launches(least));
-    if failing == 0 || completing == 0 {
+    let mut open: Vec<String> = Vec::new();
+    let mut measured = 0_usize;
+    for predicted in predicts {
+        let Some(shown) = prediction::measured(ledger, predicted) else { continue };
+        measured += 1;
+        answer.numbers.push(shown.said.clone());
+        answer.evidence.extend(shown.evidence);
+        open.extend((!shown.is_shown).then_some(shown.said));
+    }
+    let outcomes = outcomes(answer, ledger, predicts);
+    let one_sided = matches!(outcomes, Outcomes::OneSided) && (measured == 0 || !open.is_empty());
+    if let Outcomes::Chance(p) = outcomes {
+        answer.text = format!("{held}, which chance explains too ({}).", p_value(p));
+        let needs = pair_needs(ledger, predicts);
+        answer.needs = Some(Needs { rule: needs.rule, launches_per_cell: needs.launches_per_cell, ..more() });
+    } else if !open.is_empty() {
+        answer.text = format!("{held}, but that is not shown of all launches: {}.", open.join("; "));
+        answer.needs = Some(more());
+    } else if one_sided {
         answer.text =
             format!("{held}, but the claim predicts the same outcome everywhere, so chance and other causes are not told apart from it.");
-        answer.needs = Some(Needs {
-            launches_per_cell: None,
-            missing: vec!["a prediction of the opposite outcome where the claim's cause is absent".to_owned()],
-        });
-        return;
-    }
-    let Some((p, shown)) = follow_pairs(ledger, arms) else { return };
-    answer.p = Some(p);
-    if shown {
+        answer.needs =
+            Some(Needs::of([(Means::File, "a prediction of the opposite outcome where the claim's cause is absent".to_owned())]));
+    } else {
         answer.verdict = Verdict::Supported;
         answer.strength = Some(Strength::Shown);
-        answer.text = format!("{held}, and that is beyond chance ({}).", p_value(p));
-    } else {
-        answer.text = format!("{held}, which chance explains too ({}).", p_value(p));
-        answer.needs = Some(Needs {
-            launches_per_cell: reach::blocks_needed(ALPHA).ok(),
-            missing: vec!["more launches of the cells it predicts".to_owned()],
-        });
+        answer.text = match outcomes {
+            Outcomes::Shown(p) => format!("{held}, and that is beyond chance ({}).", p_value(p)),
+            _ => format!("{held}, and that is shown: {}.", answer.numbers.join("; ")),
+        };
     }
 }
 
-/// Follows every pair of cells for which opposite outcomes are predicted by the rule of outcomes: the largest p, and whether each pair is shown to
-/// differ.
-fn follow_pairs(ledger: &Ledger, arms: &[(Arm<'_>, Outcome)]) -> Option<(f64, bool)> {
-    let (completing, failing): (Vec<_>, Vec<_>) = arms.iter().partition(|(_, outcome)| *outcome == Outcome::Completed);
-    let pairs = failing.iter().flat_map(|(fails, _)| completing.iter().map(move |(completes, _)| (fails.cell, completes.cell)));
+fn more() -> Needs {
+    Needs::of([(Means::Launches, "more launches of the cells it predicts".to_owned())])
+}
+
+/// What the predictions of outcomes and causes come to, all of which held.
+enum Outcomes {
+    /// There is none.
+    None,
+    /// All predict one outcome.
+    OneSided,
+    /// The cells are shown to differ as predicted.
+    Shown(f64),
+    /// They are not.
+    Chance(f64),
+}
+
+fn outcomes(answer: &mut Answer, ledger: &Ledger, predicts: &[Prediction]) -> Outcomes {
+    if !predicts.iter().any(|p| prediction::fails(p).is_some()) {
+        return Outcomes::None;
+    }
+    let pairs = opposite(predicts);
+    if pairs.is_empty() {
+        return Outcomes::OneSided;
+    }
+    answer.rule = Some(format!("every two cells of opposite predictions differ by {}", settling::rule_said(&ledger.plan, ALPHA)));
     let mut all = (0.0_f64, true);
     for (fails, completes) in pairs {
-        let decision = looks::follow_cells(ledger, fails, completes, ALPHA, ledger.plan.blocks.max)?.decision;
-        all = (all.0.max(decision.p()), all.1 && matches!(decision, Decision::Different { .. }));
+        let Some(followed) = looks::follow_cells(ledger, fails, completes, ALPHA, ledger.plan.blocks.max) else {
+            return Outcomes::Chance(1.0);
+        };
+        answer.numbers.push(format!("{fails} against {completes}: {}", super::factor::against_level(&followed, ALPHA)));
+        all = (all.0.max(followed.decision.p()), all.1 && followed.is_shown());
     }
-    Some(all)
+    answer.p = Some(all.0);
+    if all.1 { Outcomes::Shown(all.0) } else { Outcomes::Chance(all.0) }
+}
+
+/// Every pair of cells of which the one is predicted to fail and the other to complete.
+fn opposite(predicts: &[Prediction]) -> Vec<(&bystander_model::cell::Cell, &bystander_model::cell::Cell)> {
+    let of = |wanted: bool| predicts.iter().filter(move |p| prediction::fails(p) == Some(wanted)).filter_map(Prediction::cell);
+    of(true).flat_map(|fails| of(false).map(move |completes| (fails, completes))).collect()
+}
+
+/// What would show the pair that is farthest from it.
+fn pair_needs(ledger: &Ledger, predicts: &[Prediction]) -> Needs {
+    let needs = opposite(predicts).into_iter().map(|(fails, completes)| {
+        let (fails, completes) = (Arm::of(ledger, fails), Arm::of(ledger, completes));
+        settling::needs(&ledger.plan, fails.tally(), completes.tally(), ALPHA)
+    });
+    needs.max_by_key(|needs| needs.launches_per_cell).unwrap_or_default()
 }

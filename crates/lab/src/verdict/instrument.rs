@@ -1,16 +1,17 @@
 //! What the outcomes say about one instrument: whether it is needed for a failure, causes one, hides one, or shows no effect.
 
 use bystander_model::ids::TrialId;
-use bystander_model::report::{Answer, Needs, Strength, Verdict};
+use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, formula, strength_of};
-use super::factor::{compare, launches_to_settle, launches_within};
-use super::sentence::{blocks, launches, p_value, percent};
+use super::factor::{ZERO_FAILURES, against_level, compare, not_compared, say_needs, within_margin};
+use super::sentence::{blocks, launches, percent};
+use super::settling;
 use crate::carry::Baselines;
 use crate::contrast::{self, ALPHA, Contrast, Subject};
-use crate::design::sequential::{Decision, Followed};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
+use crate::looks::Followed;
 use crate::stats::proportion::zero_failure_upper;
 use crate::summary::captures;
 
@@ -20,8 +21,10 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     let without = Arm::of(ledger, &contrast.control);
     let mut answer = blank(contrast.about(&ledger.plan));
     if with.is_empty() || without.is_empty() {
-        return missing(answer, &[&without, &with]);
+        not_compared(&mut answer, ledger, &[&without, &with]);
+        return answer;
     }
+    answer.trials = [without.ids(), with.ids()].concat();
     let name = instrument_name(contrast);
     if let Some(trial) = blamed(ledger, name, &without) {
         return breaks(answer, trial, &without);
@@ -49,7 +52,7 @@ fn carried_over(mut answer: Answer, carried: (TrialId, TrialId), shared: (&Trial
     );
     answer.evidence = [evidence_of(shared.1), evidence_of(shared.0)].concat();
     let missing = "launches that clean up what the edited program leaves, such as built files".to_owned();
-    answer.needs = Some(Needs { launches_per_cell: None, missing: vec![missing] });
+    answer.needs = Some(Needs::of([(Means::Edit, missing)]));
     answer
 }
 
@@ -72,17 +75,15 @@ pub(super) fn never_fired(answer: &mut Answer, ledger: &Ledger, name: &str) {
     answer.verdict = Verdict::Undetermined;
     answer.strength = None;
     answer.text = format!("{}, so what it does when it fires is not known.", silent.join("; "));
-    answer.needs = Some(Needs {
-        launches_per_cell: None,
-        missing: vec!["a place that is reached, in a process that the probe covers (show --why lists them)".to_owned()],
-    });
+    answer.needs =
+        Some(Needs::of([(Means::Probe, "a place that is reached, in a process that the probe covers (show --why lists them)".to_owned())]));
 }
 
 /// Answers for an instrument that was refused before the first launch.
 pub(super) fn left_out(name: &str, why: &str) -> Answer {
     let mut answer = blank(format!("instrument:{name}"));
     answer.text = format!("Refused before any launch, so nothing is known of it: {why}.");
-    answer.needs = Some(Needs { launches_per_cell: None, missing: vec!["an instrument that can be put in".to_owned()] });
+    answer.needs = Some(Needs::of([(Means::Probe, "an instrument that can be put in".to_owned())]));
     answer
 }
 
@@ -94,13 +95,6 @@ fn instrument_name(contrast: &Contrast) -> &str {
     match &contrast.subject {
         Subject::Instrument { instrument } | Subject::Factor { factor: instrument, .. } => instrument,
     }
-}
-
-fn missing(mut answer: Answer, arms: &[&Arm<'_>]) -> Answer {
-    let missing: Vec<String> = arms.iter().filter(|arm| arm.is_empty()).map(|arm| format!("a launch of {}", arm.cell)).collect();
-    answer.text = format!("No comparison exists without {}.", missing.join(" and "));
-    answer.needs = Some(Needs { launches_per_cell: None, missing });
-    answer
 }
 
 /// A failing launch whose traceback runs through a line that this instrument added, where the program without it does not fail in that way.
@@ -116,6 +110,7 @@ fn breaks(mut answer: Answer, trial: &TrialRecord, without: &Arm<'_>) -> Answer 
     let cause = trial.end.as_ref().and_then(|end| end.cause.as_ref());
     answer.verdict = Verdict::Perturbs;
     answer.strength = Some(Strength::Shown);
+    answer.rule = Some("a failing frame on a line that the instrument inserted, and no such failure without it".to_owned());
     answer.text = format!(
         "It breaks its program: the failing frame of trial {} lies on a line that it inserted ({}); without it, {}.",
         trial.id,
@@ -130,6 +125,8 @@ fn breaks(mut answer: Answer, trial: &TrialRecord, without: &Arm<'_>) -> Answer 
 fn not_needed(answer: &mut Answer, name: &str, with: &Arm<'_>, without: &Arm<'_>, shared: (&TrialRecord, &TrialRecord)) {
     answer.verdict = Verdict::NotNeeded;
     answer.strength = Some(Strength::Shown);
+    answer.rule = Some("one launch without it that fails with the same signature".to_owned());
+    answer.numbers = vec![without.said(), with.said(), format!("signature: {}", shared.1.signature())];
     answer.text = format!(
         "The failure happens without it: {} fails in trial {} as {} does in trial {}, with the same signature. That {name} has no effect at all is another claim, and is not made.",
         without.cell, shared.1.id, with.cell, shared.0.id
@@ -153,10 +150,8 @@ fn settle(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast, with: &Arm<
         return;
     }
     answer.strength = Some(strength_of(with.n().min(without.n())));
-    answer.needs = Some(Needs {
-        launches_per_cell: launches_to_settle(with, without, contrast.alpha),
-        missing: vec![format!("more blocks (the plan allows {})", ledger.plan.blocks.max)],
-    });
+    answer.needs = Some(settling::needs(&ledger.plan, with.tally(), without.tally(), contrast.alpha));
+    say_needs(answer);
 }
 
 fn no_failure(answer: &mut Answer, ledger: &Ledger, with: &Arm<'_>, without: &Arm<'_>) {
@@ -164,6 +159,7 @@ fn no_failure(answer: &mut Answer, ledger: &Ledger, with: &Arm<'_>, without: &Ar
     let bound = zero_failure_upper(n, 0.05).unwrap_or(1.0);
     answer.p = None;
     answer.strength = Some(strength_of(n));
+    answer.rule = Some(ZERO_FAILURES.to_owned());
     answer.evidence.push(formula("1 - 0.05^(1/n)", format!("no failure in {n}: a failure rate up to {bound:.3} is not excluded (95 %)")));
     let seen = format!("no failure in {} with it and {} without it", launches(with.n()), launches(without.n()));
     match ledger.plan.margin {
@@ -175,14 +171,7 @@ fn no_failure(answer: &mut Answer, ledger: &Ledger, with: &Arm<'_>, without: &Ar
         _ => {
             answer.verdict = Verdict::NoEffectSeen;
             answer.text = format!("No perturbation seen: {seen}. A failure rate up to {} is not excluded.", percent(bound));
-            answer.needs = Some(Needs {
-                launches_per_cell: ledger.plan.margin.and_then(launches_within),
-                missing: if ledger.plan.margin.is_none() {
-                    vec!["`margin` in [plan]: which difference of failure rates counts as no effect".to_owned()]
-                } else {
-                    Vec::new()
-                },
-            });
+            answer.needs = Some(within_margin(ledger));
         }
     }
 }
@@ -199,9 +188,8 @@ fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
         }
         let apart = with.failed() * without.n() != without.failed() * with.n();
         let new = with.failures_not_in(&without);
-        let shown = followed.filter(|followed| matches!(followed.decision, Decision::Different { .. }));
-        if let Some(followed) = shown {
-            interacts(answer, &with, &without, &followed);
+        if let Some(followed) = followed.filter(Followed::is_shown) {
+            interacts(answer, &with, &without, &followed, ALPHA / 3.0);
         } else if apart {
             answer.text.push_str(&format!(
                 " Beside other levels the data differ, and nothing is shown: {}, {}.",
@@ -219,10 +207,11 @@ fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
 }
 
 /// The instrument is shown to change the outcome beside another level: it perturbs, whatever it does on the baseline.
-fn interacts(answer: &mut Answer, with: &Arm<'_>, without: &Arm<'_>, followed: &Followed) {
+fn interacts(answer: &mut Answer, with: &Arm<'_>, without: &Arm<'_>, followed: &Followed, alpha: f64) {
     let p = followed.decision.p();
     let does = if with.failed() * without.n() > without.failed() * with.n() { "It breaks" } else { "It hides a failure of" };
-    let seen = format!("{does} {}: {}; {} ({} after {}).", without.cell, with.said(), without.said(), p_value(p), blocks(followed.blocks));
+    let level = against_level(followed, alpha);
+    let seen = format!("{does} {}: {}; {} ({level}, after {}).", without.cell, with.said(), without.said(), blocks(followed.blocks));
     answer.text = if answer.verdict == Verdict::Perturbs {
         format!("{} {seen}", answer.text)
     } else {

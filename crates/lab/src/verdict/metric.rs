@@ -3,11 +3,12 @@
 use bystander_model::cell::Cell;
 use bystander_model::evidence::Evidence;
 use bystander_model::outcome::Outcome;
-use bystander_model::report::{Answer, Needs, Strength, Verdict};
+use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{formula, strength_of};
-use super::effect::{Effect, Pair, none_of};
-use super::sentence::{figure, launches, signed};
+use super::effect::{Effect, none_of};
+use super::prediction::value;
+use super::sentence::{blocks, figure, launches, p_value, signed};
 use crate::contrast::{ALPHA, Contrast, Subject};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::plan::{Metric, Scale};
@@ -52,15 +53,68 @@ pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&
                 text: String::new(),
                 p: None,
                 interval: effect.interval,
-                interval_of: effect.interval.map(|_| interval_of(metric.scale, effect.confidence)),
+                interval_of: effect.interval.map(|_| interval_of(metric.scale, &effect)),
                 estimate: effect.estimate,
                 needs: None,
+                rule: Some(rule(metric, &effect)),
+                numbers: numbers(metric, &effect),
+                trials: [&contrast.control, &contrast.treated]
+                    .into_iter()
+                    .flat_map(|cell| ledger.data(cell).filter(|trial| value(trial, name).is_some()).map(|trial| trial.id))
+                    .collect(),
                 evidence: evidence(ledger, name, metric, &contrast.treated, &contrast.control, &effect),
             };
             judge(metric, &effect, &mut answer);
+            answer.text.extend(of_completed(ledger, contrast));
             Some(answer)
         })
         .collect()
+}
+
+/// Says where failures leave launches out: a metric of those that completed is one of survivors.
+fn of_completed(ledger: &Ledger, contrast: &Contrast) -> Option<String> {
+    let share = |cell: &Cell| {
+        let (all, completed) = (ledger.data(cell).count(), ledger.data(cell).filter(|t| t.outcome() == Some(Outcome::Completed)).count());
+        (completed < all, format!("{completed} of {all} of {cell}"))
+    };
+    let (treated, control) = (share(&contrast.treated), share(&contrast.control));
+    (treated.0 || control.0).then(|| format!(" Only launches that completed are in it: {}, {}.", treated.1, control.1))
+}
+
+/// How the effect was judged.
+fn rule(metric: &Metric, effect: &Effect) -> String {
+    let within = metric
+        .margin
+        .map_or_else(String::new, |_| format!("; no effect is shown by two one-sided t tests at 0.05 within {}", margin(metric)));
+    if effect.unpaired {
+        return format!(
+            "{}: fewer than two blocks hold both values, so launches are compared without pairing",
+            interval_of(metric.scale, effect)
+        );
+    }
+    format!("an effect is shown where the interval leaves out none: {}{within}", interval_of(metric.scale, effect))
+}
+
+/// What the effect rests on, and what was computed beside it.
+fn numbers(metric: &Metric, effect: &Effect) -> Vec<String> {
+    let mut numbers: Vec<String> = effect.p.iter().map(|p| format!("no effect: {}", p_value(*p))).collect();
+    numbers.extend(effect.p_within.map(|p| format!("outside {}: {} (two one-sided tests)", margin(metric), p_value(p))));
+    numbers
+        .extend(effect.by_flips.map(|p| format!("check by the design alone: sign-flip test over {} {}", blocks(effect.n()), p_value(p))));
+    numbers.extend(effect.beside.map(|(estimate, [low, high])| {
+        let [x, y] = &effect.all;
+        let method = if metric.scale == Scale::Ratio { "Kalibera-Jones" } else { "Welch" };
+        let said = |value: f64| if metric.scale == Scale::Ratio { change(value) } else { signed(value) };
+        format!(
+            "check over all {} and {} launches, also those whose block holds no partner: {} [{} to {}] ({method}, unpaired)",
+            x.len(),
+            y.len(),
+            said(estimate),
+            said(low),
+            said(high)
+        )
+    }));
+    numbers
 }
 
 /// Says why there is no effect to speak of: a metric that vanished without a word would be taken for one that was not asked for.
@@ -72,7 +126,7 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
     let mut answer = Answer::new(contrast.about(&ledger.plan), name, verdict);
     if !effect.pairs.is_empty() && metric.scale == Scale::Ratio {
         answer.text = "No ratio exists: it needs values above 0.".to_owned();
-        answer.needs = Some(Needs { launches_per_cell: None, missing: vec![format!("`scale = \"difference\"` of {name}")] });
+        answer.needs = Some(Needs::of([(Means::File, format!("`scale = \"difference\"` of {name}"))]));
         return Some(answer);
     }
     let why = |trial: &TrialRecord| {
@@ -84,10 +138,7 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
     let found = evidence.as_ref().map_or_else(|| "no line of its output matches".to_owned(), |evidence| evidence.text.clone());
     answer.text = format!("No value in trial {trial}: {found}.");
     answer.evidence.extend(evidence);
-    answer.needs = Some(Needs {
-        launches_per_cell: None,
-        missing: vec![format!("a pattern of {name} that matches one line with a number, or a `pick`")],
-    });
+    answer.needs = Some(Needs::of([(Means::File, format!("a pattern of {name} that matches one line with a number, or a `pick`"))]));
     Some(answer)
 }
 
@@ -100,11 +151,13 @@ fn confidence(contrast: &Contrast) -> f64 {
     }
 }
 
-fn interval_of(scale: Scale, confidence: f64) -> String {
-    let level = percent_of(confidence);
-    match scale {
-        Scale::Difference => format!("mean difference within blocks, {level} (t)"),
-        Scale::Ratio => format!("geometric mean of ratios within blocks, {level} (t on logarithms)"),
+fn interval_of(scale: Scale, effect: &Effect) -> String {
+    let level = percent_of(effect.confidence);
+    match (scale, effect.unpaired) {
+        (Scale::Difference, false) => format!("mean difference within blocks, {level} (t)"),
+        (Scale::Ratio, false) => format!("geometric mean of ratios within blocks, {level} (t on logarithms)"),
+        (Scale::Difference, true) => format!("difference of means of unpaired launches, {level} (Welch)"),
+        (Scale::Ratio, true) => format!("ratio of means of unpaired launches, {level} (Kalibera-Jones)"),
     }
 }
 
@@ -167,14 +220,20 @@ pub(super) fn not_excluded(metric: &Metric, effect: &Effect) -> String {
 }
 
 pub(super) fn needs(metric: &Metric, effect: &Effect) -> Option<Needs> {
-    let mut needs = Needs { launches_per_cell: effect.blocks_for_equivalence(metric), missing: Vec::new() };
+    let blocks = effect.blocks_for_equivalence(metric);
+    let rule = blocks.map(|_| {
+        format!("80 % chance to show that nothing beyond {} happens, at the spread seen, by two one-sided t tests at 0.05", margin(metric))
+    });
+    let mut missing = Vec::new();
     if metric.margin.is_none() {
-        needs.missing.push("`margin` of the metric: what counts as no effect".to_owned());
+        missing.push((Means::File, "`margin` of the metric: what counts as no effect".to_owned()));
     }
     if effect.n() < 2 {
-        needs.missing.push("a second block: one launch per cell has no interval".to_owned());
+        missing.push((Means::Launches, "a second block: one launch per cell has no interval".to_owned()));
+    } else if blocks.is_some() {
+        missing.push((Means::Launches, "more blocks".to_owned()));
     }
-    Some(needs)
+    Some(Needs { launches_per_cell: blocks, rule, ..Needs::of(missing) })
 }
 
 /// Without variation the sample says how often the same value came, not how wide an interval is.
@@ -186,8 +245,14 @@ pub(super) fn identical_strength(effect: &Effect) -> Strength {
 pub(super) fn evidence(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell, effect: &Effect) -> Vec<Evidence> {
     let first = |cell| ledger.data(cell).find_map(|trial| trial.end.as_ref()?.metric_evidence.get(name).cloned());
     let mut evidence: Vec<Evidence> = [first(control), first(treated)].into_iter().flatten().collect();
-    let values = |side: fn(&Pair) -> f64| effect.pairs.iter().map(|pair| figure(side(pair))).collect::<Vec<_>>().join(", ");
-    let text = format!("{treated}: {}; {control}: {}", values(|pair| pair.treated), values(|pair| pair.control));
-    evidence.push(formula(&interval_of(metric.scale, effect.confidence), text));
+    let list = |values: &mut dyn Iterator<Item = f64>| values.map(figure).collect::<Vec<_>>().join(", ");
+    let [x, y] = &effect.all;
+    let (of_treated, of_control) = if effect.unpaired {
+        (list(&mut x.iter().copied()), list(&mut y.iter().copied()))
+    } else {
+        (list(&mut effect.pairs.iter().map(|pair| pair.treated)), list(&mut effect.pairs.iter().map(|pair| pair.control)))
+    };
+    let text = format!("{treated}: {of_treated}; {control}: {of_control}");
+    evidence.push(formula(&interval_of(metric.scale, effect), text));
     evidence
 }

@@ -59,7 +59,8 @@ fn an_interrupted_run_says_so_and_its_trial_is_no_data_point() {
     let end = conduct::conduct(&mut ledger, &mut place, &mut sink).expect("recorded");
     assert_eq!(end, RunEnd::Interrupted);
     assert_eq!(summary_of(&ledger).status, "interrupted");
-    assert!(matches!(sink.events.last().map(|event| &event.body), Some(EventBody::RunEnded(RunEnd::Interrupted))));
+    let last: Vec<&EventBody> = sink.events.iter().rev().take(2).map(|event| &event.body).collect();
+    assert!(matches!(last[..], [EventBody::Concluded { .. }, EventBody::RunEnded(RunEnd::Interrupted)]), "{last:?}");
 }
 
 #[test]

@@ -3,8 +3,10 @@
 mod claims;
 mod conditions;
 mod instruments;
+mod metrics;
 mod plan;
 mod program;
+mod ready;
 
 use crate::shown::shown;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bystander_lab::plan::{Blocks, EditAction, Expect, MetricSource, Pick, Plan, Probe, Refused, Scale, Stop, Template};
+use bystander_lab::plan::{Blocks, EditAction, Expect, MetricSource, Pick, Plan, Prediction, Probe, Refused, Scale, Stop, Template};
 use bystander_lab::spec::{self, Checked};
 use bystander_model::outcome::Outcome;
 use bystander_model::probe::{Delivery, syntax};
@@ -20,6 +20,11 @@ fn templates(texts: &[&str]) -> Vec<Template> {
     texts.iter().map(|text| Template((*text).to_owned())).collect()
 }
 
+fn predicted_outcome(prediction: &Prediction) -> (String, Outcome) {
+    let Prediction::Outcome { cell, outcome } = prediction else { panic!("{prediction:?}") };
+    (cell.to_string(), *outcome)
+}
+
 #[test]
 fn the_story_is_read_as_it_is_written() {
     let Checked { plan, warnings, .. } = checked(STORY);
@@ -29,8 +34,8 @@ fn the_story_is_read_as_it_is_written() {
     assert_eq!(plan.program.command, templates(&["python3", "-m", "engine", "--mem-fraction-static", "0.55", "--port", "{port}"]));
     assert_eq!(plan.program.cwd, Path::new("/exp"));
     let ready = plan.program.ready.as_ref().expect("the story says when it is ready");
-    assert_eq!(ready.http, Some(Template("http://127.0.0.1:{port}/health".into())));
-    assert_eq!((ready.log.as_deref(), &ready.port), (Some("ready to roll"), &None));
+    assert_eq!(ready.http[0].url, Template("http://127.0.0.1:{port}/health".into()));
+    assert_eq!((ready.log.as_slice(), &ready.port), (["ready to roll".to_owned()].as_slice(), &None));
     let program = &plan.program;
     let spans = [program.timeout, program.stall, program.grace].map(|span| span.as_secs());
     assert_eq!(spans, [900, 60, 10]);
@@ -77,7 +82,7 @@ fn the_storys_cells_are_every_combination_once_with_the_baseline_first() {
     assert_eq!(plan.instruments_of(&plan.cells[1]), ["print"]);
     let claim = &plan.hypotheses[0];
     assert_eq!(claim.claim, "the print broke the baseline");
-    let predicted: Vec<(String, Outcome)> = claim.predicts.iter().map(|one| (one.cell.to_string(), one.outcome)).collect();
+    let predicted: Vec<(String, Outcome)> = claim.predicts.iter().map(predicted_outcome).collect();
     assert_eq!(predicted, [("nccl/print".into(), Outcome::Failed), ("nccl/none".into(), Outcome::Completed)]);
 }
 
@@ -144,8 +149,7 @@ fn every_key_reaches_the_plan() {
     assert_eq!((plan.blocks, plan.seed), (Blocks { min: 6, max: 6 }, Some(u64::MAX)));
     assert_eq!((plan.expect, plan.primary.as_str(), plan.margin), (Expect::Completed, "p50", Some(0.1)));
     assert_eq!((plan.describe, plan.stop, plan.refused), (true, Stop::All, Refused::Drop));
-    assert_eq!(plan.hypotheses[0].predicts[0].outcome, Outcome::TimedOut);
-    assert_eq!(plan.hypotheses[0].predicts[0].cell.to_string(), "off/look+before");
+    assert_eq!(predicted_outcome(&plan.hypotheses[0].predicts[0]), ("off/look+before".to_owned(), Outcome::TimedOut));
 }
 
 const EVERY_KEY: &str = r#"

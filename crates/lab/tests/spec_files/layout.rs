@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bystander_lab::plan::{Blocks, Plan};
+use bystander_lab::plan::{Blocks, Plan, Rule};
 use bystander_lab::spec;
 
 use crate::shown::FILE;
@@ -59,4 +59,13 @@ fn a_bound_that_is_not_said_gives_way() {
     assert_eq!(blocks("{ min = 12 }"), Blocks { min: 12, max: 12 });
     assert_eq!(blocks("{}"), Blocks { min: 4, max: 10 });
     assert_eq!(blocks("0x7"), Blocks { min: 7, max: 7 });
+}
+
+#[test]
+fn only_e_values_go_on_without_a_last_block() {
+    let e_value = plan("plan = { describe = true, rule = 'e-value', blocks = { min = 6 } }");
+    assert!(e_value.rule == Rule::EValue && e_value.blocks.is_open() && e_value.blocks.min == 6);
+    let capped = plan("plan = { describe = true, rule = 'e-value', blocks = { min = 6, max = 20 } }");
+    assert!(!capped.blocks.is_open() && capped.blocks.max == 20);
+    assert_eq!(plan("plan = { describe = true }").rule, Rule::Fisher);
 }

@@ -65,9 +65,9 @@ fn outcome(cell: &CellReport) -> String {
         [(n, word)] => format!("{word} {n} of {}", cell.trials),
         several => several.iter().map(|(n, word)| format!("{word} {n}")).collect::<Vec<_>>().join(", "),
     };
-    for (n, word) in [(cell.void, "void"), (cell.undetermined, "undetermined")] {
+    for (n, word, why) in [(cell.void, "void", voids(cell)), (cell.undetermined, "undetermined", String::new())] {
         if n > 0 {
-            text.push_str(&format!(", {word} {n}"));
+            text.push_str(&format!(", {word} {n}{why}"));
         }
     }
     text

@@ -2,23 +2,40 @@
 
 use std::path::{Path, PathBuf};
 
-use bystander_model::report::Report;
+use bystander_model::report::{NextStep, Report};
 
+use super::Again;
+use super::answers::subject;
+use crate::number;
 use crate::page::Page;
-use crate::prose::clean;
+use crate::prose::{clean, count};
 
 const NOTES: usize = 3;
 const STEPS: usize = 4;
 
-pub(crate) fn write(page: &mut Page<'_>, report: &Report, option: &str) {
+pub(crate) fn write(page: &mut Page<'_>, report: &Report, again: &Again<'_>) {
     list(page, "Also", &report.notes, NOTES);
-    list(page, "To know more", &report.next, STEPS);
-    if report.next.is_empty() {
-        page.heading("To know more");
+    page.heading("To know more");
+    for step in report.next.iter().take(STEPS) {
+        page.led("  - ", None, 4, &step_said(step));
     }
-    let all = format!("every trial with its evidence: bystander show {} --why{}", clean(&report.run), clean_option(option));
-    let logs = logs(report).map(|logs| format!("; logs: {} in the state directory", clean(&logs.to_string_lossy())));
+    if report.next.len() > STEPS {
+        page.indented(&format!("\u{2026} {} more (show --why)", report.next.len() - STEPS));
+    }
+    let all = format!("every trial with its evidence: bystander show {} --why{}", clean(again.run), clean_option(again.option));
+    let logs = logs(report).map(|logs| format!("; logs: {} in {}", clean(&logs.to_string_lossy()), again.within));
     page.led("  - ", None, 4, &format!("{all}{}", logs.unwrap_or_default()));
+}
+
+/// A step with what it is about and what it costs: `allreduce: a launch of custom/none (1 launch, about 2.3 s)`.
+pub(crate) fn step_said(step: &NextStep) -> String {
+    let about: Vec<String> = step.about.iter().map(|about| subject(about)).collect();
+    let about = if about.is_empty() { String::new() } else { format!("{}: ", about.join(", ")) };
+    let launches = step.launches.map(|n| if n == 0 { "no launch".to_owned() } else { count(n as usize, "launch", "launches") });
+    let time = step.seconds.filter(|_| step.launches != Some(0)).map(|seconds| format!("about {}", number::seconds(seconds)));
+    let cost: Vec<String> = launches.into_iter().chain(time).collect();
+    let cost = if cost.is_empty() { String::new() } else { format!(" ({})", cost.join(", ")) };
+    format!("{about}{}{cost}", clean(&step.text))
 }
 
 /// An option to put behind a command, or nothing.

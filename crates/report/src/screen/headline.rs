@@ -13,6 +13,10 @@ pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
     let question = report.question.as_deref().map_or_else(|| clean(&report.file.to_string_lossy()), clean);
     page.heading(&question);
     page.led(&format!("{} ", standing(report)), role(&report.status), 0, &done(report));
+    if let Some(aa) = &report.aa {
+        let role = if aa.beyond_chance { Role::Bad } else { Role::Open };
+        page.led("A/A: ", Some(role).filter(|_| aa.differences > 0), 2, &sentence(&clean(&aa.text)));
+    }
     for difference in report.differences.iter().take(DIFFERENCES) {
         page.led("Not only the levels differ: ", Some(Role::Bad), 2, &clean(difference));
     }
@@ -45,7 +49,11 @@ fn done(report: &Report) -> String {
     let plan = &report.plan;
     let launches = count(report.trials.len(), "launch", "launches");
     let why = report.why.as_ref().map_or_else(String::new, |why| format!(" {}", sentence(&clean(why))));
-    format!("{} of {} blocks, {launches}, order seed {}, run {}.{why}", plan.blocks_done, plan.blocks, plan.order_seed, clean(&report.run))
+    let done = match plan.blocks {
+        Some(blocks) => format!("{} of {blocks} blocks", plan.blocks_done),
+        None => format!("{} so far, open-ended", count(plan.blocks_done as usize, "block", "blocks")),
+    };
+    format!("{done}, {launches}, order seed {}, run {}.{why}", plan.order_seed, clean(&report.run))
 }
 
 /// Gives a reason the form of a sentence.

@@ -45,7 +45,8 @@ pub(crate) fn write(page: &mut Page<'_>, trial: &TrialReport) {
 /// The memory that was seen: of the processes, of the machine, of each GPU and of the processes on it.
 fn memory(page: &mut Page<'_>, samples: &Samples) {
     if let Some(peak) = samples.peak_rss_bytes {
-        let least = samples.least_available_bytes.map_or_else(String::new, |least| format!(", at least {} were left to the machine", size(least)));
+        let least =
+            samples.least_available_bytes.map_or_else(String::new, |least| format!(", at least {} were left to the machine", size(least)));
         page.led("  memory: ", None, 4, &format!("at most {} resident at a sample{least}", size(peak)));
     }
     for gpu in &samples.gpus {

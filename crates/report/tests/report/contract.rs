@@ -101,6 +101,12 @@ fn the_committed_schemas_are_those_of_the_types() {
     let schemas = [
         ("run.schema.json", schema::run()),
         ("patch.schema.json", schema::patch()),
+        ("diff.schema.json", schema::diff()),
+        ("list.schema.json", schema::list()),
+        ("dry-run.schema.json", schema::dry_run()),
+        ("export.schema.json", schema::export()),
+        ("doctor.schema.json", schema::doctor()),
+        ("error.schema.json", schema::error()),
         ("watch-hit.schema.json", schema::watch_hit()),
         ("watch-summary.schema.json", schema::watch_summary()),
     ];

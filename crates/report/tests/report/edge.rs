@@ -1,10 +1,11 @@
 //! What must hold for any report: no escape codes from a program, no colour where none is wanted, ASCII where that is asked for, no word lost.
 
 use bystander_model::ids::TrialId;
-use bystander_model::report::Report;
+use bystander_model::report::{Means, Report};
 use bystander_model::value::Value;
 use bystander_report::{Style, text, why};
 
+use crate::fixture::step;
 use crate::{fixed, fixture, story};
 
 #[test]
@@ -93,7 +94,7 @@ fn long_data_is_cut_and_says_where_the_rest_is() {
     let cell = report.cells[0].clone();
     report.cells = (0..40).map(|n| bystander_model::report::CellReport { instrument: format!("i{n}"), ..cell.clone() }).collect();
     report.notes = (0..40).map(|n| format!("note {n}")).collect();
-    report.next = (0..40).map(|n| format!("step {n}")).collect();
+    report.next = (0..40).map(|n| step("", Means::Launches, None, &format!("step {n}"))).collect();
     report.captures = (0..40_u32)
         .map(|n| bystander_model::report::Capture {
             cell: format!("c{n}"),

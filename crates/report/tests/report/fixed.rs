@@ -2,10 +2,10 @@
 
 use bystander_model::ids::TrialId;
 use bystander_model::outcome::Outcome;
-use bystander_model::report::{Answer, CellReport, Needs, Report, Strength, TrialReport, Verdict};
+use bystander_model::report::{Answer, CellReport, Means, Needs, Report, Strength, TrialReport, Verdict};
 use indexmap::IndexMap;
 
-use crate::fixture::{cell, empty, formula, levels, log, metric, trial};
+use crate::fixture::{cell, empty, formula, levels, log, metric, step, trial};
 
 const CELLS: [(&str, &str); 4] = [("nccl", "none"), ("nccl", "kv-budget"), ("custom", "none"), ("custom", "kv-budget")];
 const DIFFERENCE: &str = "mean difference within blocks, 95 % (t)";
@@ -17,14 +17,14 @@ pub(crate) fn report() -> Report {
     report.question = Some("What does the custom all-reduce cost and gain on a server that starts?".to_owned());
     report.status = "finished".to_owned();
     report.why = Some("every planned block was run".to_owned());
-    (report.plan.blocks, report.plan.blocks_done, report.plan.cells, report.plan.launches) = (5, 5, 4, 20);
+    (report.plan.blocks, report.plan.blocks_done, report.plan.cells, report.plan.launches) = (Some(5), 5, 4, Some(20));
     report.cells = CELLS.iter().map(|(level, instrument)| ready_cell(level, instrument)).collect();
     report.answers = answers();
     report.trials = (0..20).map(ready_trial).collect();
     for path in report.trials.iter_mut().flat_map(|trial| trial.output.values_mut()) {
         *path = path.to_string_lossy().replace("story-20261129-140501-9f3c", &report.run).into();
     }
-    report.next = vec!["instrument:kv-budget: 29 launches per cell in all".to_owned()];
+    report.next = vec![step("instrument:kv-budget", Means::Launches, Some(96), "more blocks, 29 launches per cell in all")];
     report
 }
 
@@ -62,7 +62,7 @@ fn answers() -> Vec<Answer> {
     let bound = formula("1 - 0.05^(1/n)", "no failure in 5: a failure rate up to 0.451 is not excluded (95 %)");
     let outcome = |about: &str, verdict, text: &str| Answer {
         evidence: vec![bound.clone()],
-        needs: Some(Needs { launches_per_cell: Some(29), missing: Vec::new() }),
+        needs: Some(Needs { launches_per_cell: Some(29), ..Needs::default() }),
         strength: (verdict != Verdict::Insufficient).then_some(Strength::Consistent),
         ..answer(about, "outcome", verdict, Strength::Shown, text)
     };
@@ -118,19 +118,7 @@ fn measured(about: &str, name: &str, verdict: Verdict, text: &str, estimate: f64
 }
 
 fn answer(about: &str, metric: &str, verdict: Verdict, strength: Strength, text: &str) -> Answer {
-    Answer {
-        about: about.to_owned(),
-        metric: metric.to_owned(),
-        verdict,
-        strength: Some(strength),
-        text: text.to_owned(),
-        p: None,
-        interval: None,
-        interval_of: None,
-        estimate: None,
-        needs: None,
-        evidence: Vec::new(),
-    }
+    Answer { strength: Some(strength), text: text.to_owned(), ..Answer::new(about.to_owned(), metric, verdict) }
 }
 
 /// The same run, broken off after its first two launches, with what a run can go wrong in.

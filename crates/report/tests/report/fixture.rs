@@ -4,8 +4,14 @@ use std::path::PathBuf;
 
 use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
 use bystander_model::ids::TrialId;
-use bystander_model::report::{CellReport, MetricSummary, PlanSummary, Report, Restored, TrialReport};
+use bystander_model::report::{CellReport, Means, MetricSummary, NextStep, PlanSummary, Report, Restored, TrialReport};
 use indexmap::IndexMap;
+
+/// A step that nothing is known to cost.
+pub(crate) fn step(about: &str, means: Means, launches: Option<u32>, text: &str) -> NextStep {
+    let about = if about.is_empty() { Vec::new() } else { vec![about.to_owned()] };
+    NextStep { about, means, launches, seconds: None, text: text.to_owned() }
+}
 
 /// Levels of the one factor that the fixtures have.
 pub(crate) fn levels(level: &str) -> IndexMap<String, String> {
@@ -34,6 +40,7 @@ pub(crate) fn cell(level: &str, instrument: &str) -> CellReport {
         void: 0,
         undetermined: 0,
         causes: Vec::new(),
+        void_causes: Vec::new(),
         metrics: IndexMap::new(),
     }
 }
@@ -67,6 +74,7 @@ pub(crate) fn trial(id: u32, block: u32, level: &str, instrument: &str) -> Trial
         output: output.into_iter().collect(),
         configuration: None,
         provenance: None,
+        samples: None,
     }
 }
 
@@ -79,7 +87,15 @@ pub(crate) fn empty() -> Report {
         question: None,
         status: "running".to_owned(),
         why: None,
-        plan: PlanSummary { blocks: 10, blocks_done: 0, order_seed: 1, cells: 6, launches: 60, power: Vec::new() },
+        plan: PlanSummary {
+            blocks: Some(10),
+            rule: "fisher".to_owned(),
+            blocks_done: 0,
+            order_seed: 1,
+            cells: 6,
+            launches: Some(60),
+            power: Vec::new(),
+        },
         cells: Vec::new(),
         answers: Vec::new(),
         budgets: Vec::new(),
@@ -88,6 +104,10 @@ pub(crate) fn empty() -> Report {
         restored: Restored::default(),
         differences: Vec::new(),
         notes: Vec::new(),
+        aa: None,
+        old_logs: Vec::new(),
+        alternatives: Vec::new(),
+        superseded: Vec::new(),
         next: Vec::new(),
     }
 }

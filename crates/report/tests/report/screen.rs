@@ -59,8 +59,8 @@ fn the_story_fits_one_screen_of_120_columns() {
         and now.
 
     To know more
-      - factor:allreduce: a baseline that starts: mend its own failure first, then run the 6 cells again
-      - `stop = "all"` in [plan] runs every block all the same
+      - allreduce: a baseline that starts: mend its own failure first, then run the 6 cells again (24 launches)
+      - `stop = "all"` in [plan] runs every block all the same (54 launches)
       - every trial with its evidence: bystander show story-20261129-140501-9f3c --why; logs:
         runs/story-20261129-140501-9f3c/trial-* in the state directory
     "#);
@@ -125,9 +125,9 @@ fn the_story_in_80_columns() {
         and now.
 
     To know more
-      - factor:allreduce: a baseline that starts: mend its own failure first, then
-        run the 6 cells again
-      - `stop = "all"` in [plan] runs every block all the same
+      - allreduce: a baseline that starts: mend its own failure first, then run the
+        6 cells again (24 launches)
+      - `stop = "all"` in [plan] runs every block all the same (54 launches)
       - every trial with its evidence: bystander show story-20261129-140501-9f3c
         --why; logs: runs/story-20261129-140501-9f3c/trial-* in the state directory
     "#);
@@ -167,7 +167,7 @@ fn the_mended_experiment_in_120_columns() {
       No file was changed on disk.
 
     To know more
-      - instrument:kv-budget: 29 launches per cell in all
+      - kv-budget: more blocks, 29 launches per cell in all (96 launches)
       - every trial with its evidence: bystander show fixed-20261129-151500-00a1 --why; logs:
         runs/fixed-20261129-151500-00a1/trial-* in the state directory
     "#);
@@ -211,7 +211,7 @@ fn the_mended_experiment_in_80_columns() {
       No file was changed on disk.
 
     To know more
-      - instrument:kv-budget: 29 launches per cell in all
+      - kv-budget: more blocks, 29 launches per cell in all (96 launches)
       - every trial with its evidence: bystander show fixed-20261129-151500-00a1
         --why; logs: runs/fixed-20261129-151500-00a1/trial-* in the state directory
     "#);
@@ -248,7 +248,7 @@ fn a_run_that_was_broken_off_says_what_is_wrong_first() {
       - trial 2 is void: process 77 (nvidia-smi) held 3 GiB before the start
 
     To know more
-      - instrument:kv-budget: 29 launches per cell in all
+      - kv-budget: more blocks, 29 launches per cell in all (96 launches)
       - every trial with its evidence: bystander show fixed-20261129-151500-00a1 --why; logs:
         runs/fixed-20261129-151500-00a1/trial-* in the state directory
     "#);
@@ -273,6 +273,7 @@ fn the_long_form_of_the_story() {
     Answers
       allreduce: baseline broken (shown). Nothing can be blamed on custom: the baseline fails without it (nccl/none failed
         in 1 of 1); custom/none fails in the same way. Whether custom would break a baseline that works is not known.
+        counted: trials 2, 6
         trial 2 stderr:41: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value:
           self.server_args.mem_fraction_static=0.55
         trial 6 stderr:41: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value:
@@ -281,18 +282,21 @@ fn the_long_form_of_the_story() {
         needs: a baseline that starts: mend its own failure first, then run the 6 cells again
       print: not needed (shown). print is not needed for this failure: nccl/none fails in trial 2 as nccl/print does in
         trial 5, with the same signature. That print has no effect at all is another claim, and is not made.
+        counted: trials 2, 5
         trial 2 stderr:41: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value:
           self.server_args.mem_fraction_static=0.55
         trial 5 stderr:41: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value:
           self.server_args.mem_fraction_static=0.55
       kv-budget: not needed (shown). kv-budget is not needed for this failure: nccl/none fails in trial 2 as nccl/kv-budget
         does in trial 3, with the same signature. That kv-budget has no effect at all is another claim, and is not made.
+        counted: trials 2, 3
         trial 2 stderr:41: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value:
           self.server_args.mem_fraction_static=0.55
         trial 3 stderr:41: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value:
           self.server_args.mem_fraction_static=0.55
       “the print broke the baseline”: refuted (shown). Refuted by trial 2: it predicts that nccl/none is completed, and
         trial 2 failed. One counterexample is enough.
+        counted: trial 2
         trial 2 stderr:41: RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value:
           self.server_args.mem_fraction_static=0.55
 
@@ -379,7 +383,7 @@ fn the_long_form_of_the_story() {
         3f2a91c07d5be4418f0c2a6d9b7e5f1340c8a2d6e9f1b3c5d7e9f0a1b2c3d4e5 before and now.
 
     To know more
-      - factor:allreduce: a baseline that starts: mend its own failure first, then run the 6 cells again
-      - `stop = "all"` in [plan] runs every block all the same
+      - allreduce: a baseline that starts: mend its own failure first, then run the 6 cells again (24 launches)
+      - `stop = "all"` in [plan] runs every block all the same (54 launches)
     "#);
 }

@@ -8,11 +8,13 @@ use bystander_model::hit::{Hit, Receipt, ReceiptState};
 use bystander_model::ids::TrialId;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 use bystander_model::provenance::{Git, Provenance, PythonInfo};
-use bystander_model::report::{Answer, BudgetFinding, Capture, CauseCount, Needs, Report, RestoredFile, Strength, TrialReport, Verdict};
+use bystander_model::report::{
+    Answer, BudgetFinding, Capture, CauseCount, Means, Needs, Report, RestoredFile, Strength, TrialReport, Verdict,
+};
 use bystander_model::value::Value;
 use indexmap::IndexMap;
 
-use crate::fixture::{cell, empty, log, trial};
+use crate::fixture::{cell, empty, log, step, trial};
 
 const CLASS: &str = "memory.fraction_below_weights";
 const SIGNATURE: &str = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.";
@@ -39,8 +41,8 @@ pub(crate) fn report() -> Report {
     report.trials = trials();
     restore(&mut report);
     report.next = vec![
-        "factor:allreduce: a baseline that starts: mend its own failure first, then run the 6 cells again".to_owned(),
-        "`stop = \"all\"` in [plan] runs every block all the same".to_owned(),
+        step("factor:allreduce", Means::Edit, Some(24), "a baseline that starts: mend its own failure first, then run the 6 cells again"),
+        step("", Means::Edit, Some(54), "`stop = \"all\"` in [plan] runs every block all the same"),
     ];
     report
 }
@@ -113,10 +115,8 @@ fn receipt(rank: u32) -> Receipt {
 }
 
 fn answers() -> Vec<Answer> {
-    let needs = Needs {
-        launches_per_cell: Some(4),
-        missing: vec!["a baseline that starts: mend its own failure first, then run the 6 cells again".into()],
-    };
+    let mend = "a baseline that starts: mend its own failure first, then run the 6 cells again";
+    let needs = Needs { launches_per_cell: Some(4), ..Needs::of([(Means::Edit, mend.to_owned())]) };
     let treatment = Answer {
         needs: Some(needs),
         ..answer(
@@ -150,17 +150,11 @@ fn not_needed(name: &str, with: u32) -> Answer {
 
 fn answer(about: &str, verdict: Verdict, text: &str, trials: &[u32]) -> Answer {
     Answer {
-        about: about.to_owned(),
-        metric: "outcome".to_owned(),
-        verdict,
         strength: Some(Strength::Shown),
         text: text.to_owned(),
-        p: None,
-        interval: None,
-        interval_of: None,
-        estimate: None,
-        needs: None,
+        trials: trials.iter().copied().map(TrialId).collect(),
         evidence: trials.iter().map(|trial| log(*trial, 41, ERROR)).collect(),
+        ..Answer::new(about.to_owned(), "outcome", verdict)
     }
 }
 

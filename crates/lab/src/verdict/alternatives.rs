@@ -1,0 +1,125 @@
+//! Claims that the data cannot tell apart: they speak of the same cells, have the same verdict, and nothing that was run goes against one of them alone.
+
+use std::collections::BTreeMap;
+
+use bystander_model::cell::Cell;
+use bystander_model::report::{Alternatives, Answer, Verdict};
+
+use super::prediction;
+use crate::ledger::Ledger;
+use crate::plan::{Direction, Hypothesis, Prediction};
+
+/// Every group of claims that the data cannot tell apart, with where they differ and nothing was seen, and the cells whose launch would tell.
+pub(crate) fn alternatives<'a>(ledger: &'a Ledger, answers: &[Answer]) -> Vec<(Alternatives, Vec<&'a Cell>)> {
+    let standing = |claim: &Hypothesis| {
+        let about = format!("hypothesis:{}", claim.claim);
+        answers.iter().find(|answer| answer.about == about).map(|answer| answer.verdict)
+    };
+    let mut groups: Vec<(Verdict, Vec<&Hypothesis>)> = Vec::new();
+    for claim in &ledger.plan.hypotheses {
+        let Some(verdict) = standing(claim).filter(|verdict| *verdict != Verdict::Refuted) else { continue };
+        let alike = |group: &&mut (Verdict, Vec<&Hypothesis>)| {
+            group.0 == verdict && group.1.iter().any(|other| share_a_question(ledger, claim, other))
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.1.push(claim),
+            None => groups.push((verdict, vec![claim])),
+        }
+    }
+    groups
+        .into_iter()
+        .filter(|(_, claims)| claims.len() > 1)
+        .map(|(_, claims)| (describe(ledger, &claims), deciding(ledger, &claims)))
+        .collect()
+}
+
+/// Whether both speak of something that was seen, and so of the same data.
+fn share_a_question(ledger: &Ledger, one: &Hypothesis, other: &Hypothesis) -> bool {
+    let (one, other) = (questions(one), questions(other));
+    one.iter().any(|(question, prediction)| other.contains_key(question) && is_seen(ledger, prediction))
+}
+
+fn is_seen(ledger: &Ledger, prediction: &Prediction) -> bool {
+    prediction::unseen(ledger, prediction).is_none()
+}
+
+/// What a claim says, by what it is about.
+fn questions(claim: &Hypothesis) -> BTreeMap<String, &Prediction> {
+    claim.predicts.iter().map(|prediction| (question(prediction), prediction)).collect()
+}
+
+fn question(prediction: &Prediction) -> String {
+    match prediction {
+        Prediction::Outcome { cell, .. } | Prediction::Cause { cell, .. } => cell.to_string(),
+        Prediction::Value { cell, metric, .. } => format!("{metric} of {cell}"),
+        Prediction::Effect { factor, level, metric, .. } => format!("{metric} with {factor}={level}"),
+    }
+}
+
+fn said(prediction: &Prediction) -> String {
+    match prediction {
+        Prediction::Outcome { outcome, .. } => outcome.word().replace('_', " "),
+        Prediction::Cause { cause, .. } => format!("failed with {cause}"),
+        Prediction::Value { range, .. } => prediction::range_said(range),
+        Prediction::Effect { effect, .. } => match effect {
+            Direction::Up => "up".to_owned(),
+            Direction::Down => "down".to_owned(),
+            Direction::None => "none".to_owned(),
+        },
+    }
+}
+
+fn describe(ledger: &Ledger, claims: &[&Hypothesis]) -> Alternatives {
+    let asked: Vec<BTreeMap<String, &Prediction>> = claims.iter().map(|claim| questions(claim)).collect();
+    let mut all: Vec<&String> = asked.iter().flat_map(BTreeMap::keys).collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut differ = Vec::new();
+    let mut silent = Vec::new();
+    for question in all {
+        let told: Vec<&&Prediction> = asked.iter().filter_map(|claim| claim.get(question)).collect();
+        let mut words: Vec<String> = told.iter().map(|prediction| said(prediction)).collect();
+        words.dedup();
+        if told.first().is_none_or(|prediction| is_seen(ledger, prediction)) {
+            continue;
+        }
+        if words.len() > 1 {
+            differ.push(format!("{question}: {}", words.join(" or ")));
+        } else if told.len() < claims.len() {
+            silent.push(question.clone());
+        }
+    }
+    let names: Vec<String> = claims.iter().map(|claim| format!("\u{201c}{}\u{201d}", claim.claim)).collect();
+    let names = names.join(" and ");
+    let text = match (differ.is_empty(), silent.is_empty()) {
+        (false, _) => format!(
+            "The data cannot tell {names} apart: nothing that was run goes against one of them alone; they differ on {}.",
+            differ.join(", ")
+        ),
+        (true, false) => format!(
+            "The data cannot tell {names} apart, and they contradict each other nowhere; not all of them say what {} does.",
+            silent.join(", ")
+        ),
+        (true, true) => {
+            format!(
+                "The data cannot tell {names} apart, and no launch can: they contradict each other nowhere. They need a prediction in which they differ."
+            )
+        }
+    };
+    Alternatives { claims: claims.iter().map(|claim| claim.claim.clone()).collect(), differ, text }
+}
+
+/// The cells that would tell two claims apart and were not run.
+fn deciding<'a>(ledger: &Ledger, claims: &[&'a Hypothesis]) -> Vec<&'a Cell> {
+    let asked: Vec<BTreeMap<String, &'a Prediction>> = claims.iter().map(|claim| questions(claim)).collect();
+    let mut cells: Vec<&Cell> = Vec::new();
+    for (question, prediction) in asked.iter().flatten() {
+        let differs = asked.iter().filter_map(|claim| claim.get(question)).any(|other| said(other) != said(prediction));
+        if let Some(cell) = prediction.cell().filter(|_| differs && !is_seen(ledger, prediction))
+            && !cells.contains(&cell)
+        {
+            cells.push(cell);
+        }
+    }
+    cells
+}
