@@ -1,14 +1,19 @@
 //! One file per verb.
 
 mod doctor;
+mod export;
+mod found;
 mod patch;
 mod run;
 mod show;
+mod traffic;
 mod watch;
 
 use std::process::ExitCode;
 
+pub(crate) use found::Place;
 pub(crate) use patch::expire::{ARGUMENT as EXPIRE_ARGUMENT, main as expire};
+pub(crate) use traffic::main as traffic;
 
 use crate::args::{Args, Command};
 use crate::output::Output;
@@ -22,6 +27,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Run(run) => run::run(&run, state, &mut output),
         Command::Watch(watch) => watch::run(&watch, state, &mut output),
         Command::Show(show) => show::run(&show, state, &mut output),
+        Command::Export(export) => export::run(&export, state, &mut output),
         Command::Patch(patch) => patch::run(&patch, state, &mut output),
         Command::Doctor(args) => doctor::run(&args, state, &mut output),
     };

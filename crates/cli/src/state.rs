@@ -64,8 +64,20 @@ pub(crate) fn of_lock(error: &LockError) -> Failure {
 
 /// The ledger of a recorded run.
 pub(crate) fn replay(store: &Store, record: &RunRecord) -> Result<Ledger, Failure> {
-    let events = store.events(&record.id).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|error| of_store(&error))?;
-    Ledger::replay(&record.id, events).map_err(|error| Failure::environment("failed to read the run").because(&error))
+    let mut unread = None;
+    // One event at a time: a run may have a million hits.
+    let events = store.events(&record.id).map_err(|error| of_store(&error))?.map_while(|event| match event {
+        Ok(event) => Some(event),
+        Err(error) => {
+            unread = Some(error);
+            None
+        }
+    });
+    let ledger = Ledger::replay(&record.id, events);
+    match unread {
+        Some(error) => Err(of_store(&error)),
+        None => ledger.map_err(|error| Failure::environment("failed to read the run").because(&error)),
+    }
 }
 
 /// The journal of a state directory.

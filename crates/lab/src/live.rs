@@ -34,6 +34,12 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Whether a program in this phase is not ready yet.
+    #[must_use]
+    pub const fn is_before_ready(self) -> bool {
+        matches!(self, Phase::Spawned | Phase::Loading)
+    }
+
     /// The word on the screen.
     #[must_use]
     pub const fn word(self) -> &'static str {

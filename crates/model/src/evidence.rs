@@ -70,6 +70,9 @@ pub enum Stream {
 }
 
 impl Stream {
+    /// Every stream.
+    pub const ALL: [Stream; 4] = [Stream::Stdout, Stream::Stderr, Stream::Workload, Stream::WorkloadStderr];
+
     /// The name used in evidence and file names.
     #[must_use]
     pub const fn name(self) -> &'static str {

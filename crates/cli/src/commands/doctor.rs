@@ -10,12 +10,13 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use bystander_edit::default_registry_dir;
+use bystander_model::printed::Finding;
 use bystander_store::StateDir;
 use bystander_supervise::namespaces_available;
 
 use crate::args::DoctorArgs;
 use crate::failure::{Failure, exit};
-use crate::output::{Finding, Output};
+use crate::output::Output;
 
 /// Asks a Python for its version and its path.
 const VERSION: &str = "import sys; print('.'.join(map(str, sys.version_info[:3])) + ' ' + sys.executable)";
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) 
 
 fn finding(name: &'static str, found: Result<String, String>, mend: &'static str) -> Finding {
     let works = found.is_ok();
-    Finding { name, works, optional: false, found: found.unwrap_or_else(|error| error), mend: (!works).then_some(mend) }
+    let mend = (!works).then(|| mend.to_owned());
+    Finding { name: name.to_owned(), works, optional: false, found: found.unwrap_or_else(|error| error), mend }
 }
 
 fn optional(finding: Finding) -> Finding {

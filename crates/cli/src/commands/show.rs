@@ -79,7 +79,11 @@ fn one_answer(report: &Report, name: &str, output: &mut Output, ledger: &Ledger)
     let mut known: Vec<&str> = report.answers.iter().map(|answer| answer.about.as_str()).collect();
     known.dedup();
     let failure = Failure::user(format!("failed to find an answer about `{name}` in run {}", report.run));
-    Err(if known.is_empty() { failure.hint("it has none yet") } else { failure.hint(format!("its answers are about {}", known.join(", "))) })
+    Err(if known.is_empty() {
+        failure.hint("it has none yet")
+    } else {
+        failure.hint(format!("its answers are about {}", known.join(", ")))
+    })
 }
 
 fn diff(ledger: &Ledger, pair: &[u32], output: &mut Output) -> Result<ExitCode, Failure> {

@@ -32,7 +32,7 @@ use destination::Unused;
 use problems::Typed;
 use recording::Recording;
 
-pub(super) use again::{is_watched, show};
+pub(super) use again::{in_a_line, is_watched, show, summary};
 
 /// Watches a command.
 pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {

@@ -53,6 +53,9 @@ pub(super) fn body(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
         format!("launches  {}, {}{}", launches_said(plan), order(plan), gate(plan)),
     ];
     lines.extend(surroundings(plan));
+    let ready = plan.program.ready.iter().flat_map(Ready::words);
+    lines.splice(2..2, ready.map(|words| format!("ready     {words}")));
+    lines.extend(treatments(plan));
     lines.extend(
         checkup.placed.iter().filter(|(name, _)| !plan.left_out.contains_key(*name)).map(|(name, place)| format!("{name:9} {place}")),
     );
@@ -88,6 +91,20 @@ fn surroundings(plan: &Plan) -> Vec<String> {
     for (name, commands) in plan.hooks.all() {
         let said = |command: &HookCommand| command.argv.iter().map(|word| word.0.as_str()).collect::<Vec<_>>().join(" ");
         lines.push(format!("{name:9} {}", commands.iter().map(said).collect::<Vec<_>>().join("; ")));
+    }
+    lines
+}
+
+/// By what each level is seen in the program.
+fn treatments(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (factor, levels) in &plan.factors {
+        for (level, treatment) in levels.iter().filter_map(|(name, level)| Some((name, level.treatment.as_ref()?))) {
+            let log = treatment.log.as_ref().map(|pattern| format!("a line matches `{pattern}`"));
+            let configuration = treatment.configuration.as_ref().map(|pattern| format!("the printed configuration matches `{pattern}`"));
+            let seen: Vec<String> = log.into_iter().chain(configuration).collect();
+            lines.push(format!("visible   {factor}={level}: {}, and in no trial of another level", seen.join(", and ")));
+        }
     }
     lines
 }

@@ -1,114 +1,188 @@
-//! What happens in a run, while it happens: one line per launch, and on a terminal a line that says what is going on now.
+//! What happens in a run, while it happens: a line per launch that is over; on a terminal also a line per launch that goes on, and one about the whole.
+//!
+//! Nothing of it is recorded. Where standard error is no terminal, or one that cannot move its cursor, somebody who reads along hears of a long trial
+//! every half minute, and no escape code is ever written.
 
+mod line;
+mod tracker;
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal as _};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bystander_lab::ledger::Ledger;
+use bystander_lab::live::Live;
 use bystander_lab::plan::Plan;
 use bystander_model::event::{Event, EventBody};
+use bystander_model::ids::TrialId;
 use bystander_report::{Names, event_line};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-/// On a terminal the current line is drawn this often.
-const TICK: Duration = Duration::from_millis(100);
+use self::tracker::Tracker;
+use super::{NARROWEST, WIDTH};
+
+/// On a terminal the lines are drawn this often.
+const TICK: Duration = Duration::from_millis(125);
 /// Without a terminal somebody who reads along hears that a trial is still running this often.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// Shows the events of a run.
 pub(crate) struct Progress {
-    bar: ProgressBar,
-    heartbeat: Option<Heartbeat>,
     names: Names,
+    live: Live,
+    shared: Arc<Shared>,
+    /// Its end ends the thread that draws.
+    end: Option<Sender<()>>,
+    drawing: Option<JoinHandle<()>>,
+}
+
+/// What the events and the thread that draws share.
+struct Shared {
+    tracker: Mutex<Tracker>,
+    lines: Option<MultiProgress>,
+}
+
+impl Shared {
+    fn tracker(&self) -> MutexGuard<'_, Tracker> {
+        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Progress {
-    pub(super) fn new(plan: &Plan, terminal: bool) -> Self {
-        let bar = if terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
-            bar.set_style(style);
-        }
-        if terminal {
-            bar.enable_steady_tick(TICK);
-        }
-        let heartbeat = (!terminal).then(Heartbeat::start);
-        Self { bar, heartbeat, names: Names::new(plan.blocks.max, u32::try_from(plan.cells.len()).unwrap_or(u32::MAX)) }
+    pub(super) fn new(plan: &Plan, live: &Live, resumed: Option<&Ledger>) -> Self {
+        let shared = Arc::new(Shared { tracker: Mutex::new(Tracker::new(plan, resumed)), lines: can_draw().then(MultiProgress::new) });
+        let (end, ended) = channel();
+        let (drawn, board) = (Arc::clone(&shared), live.clone());
+        let drawing = std::thread::spawn(move || {
+            let mut screen = Screen { bars: BTreeMap::new(), whole: None, said: BTreeMap::new() };
+            let tick = if drawn.lines.is_some() { TICK } else { HEARTBEAT / 10 };
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(tick) {
+                screen.draw(&drawn, &board);
+            }
+            screen.clear();
+        });
+        let cells = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);
+        Self { names: Names::new(plan.blocks.max, cells), live: live.clone(), shared, end: Some(end), drawing: Some(drawing) }
     }
 
     /// Shows one event; it is in the record already.
     pub(crate) fn show(&mut self, event: &Event) {
         self.names.learn(event);
+        self.shared.tracker().learn(event, self.names.place(event.trial));
+        match (event.trial, &event.body) {
+            (Some(trial), EventBody::TrialStarted { .. }) => self.live.begin(trial),
+            (Some(trial), EventBody::TrialEnded(_)) => self.live.end(trial),
+            _ => {}
+        }
         let Some(line) = event_line(event, &self.names) else { return };
         match &event.body {
-            EventBody::TrialStarted { .. } | EventBody::Ready { .. } => self.now(line),
             // What goes as it should is told by the line of its trial.
-            EventBody::RunStarted { .. }
+            EventBody::TrialStarted { .. }
+            | EventBody::Ready { .. }
+            | EventBody::RunStarted { .. }
             | EventBody::RunResumed
             | EventBody::Edited(_)
             | EventBody::Restored { .. }
             | EventBody::Watch(_)
             | EventBody::RunEnded(_) => {}
             EventBody::Undone(undone) if undone.exact => {}
-            _ => self.line(&line),
+            _ => match &self.shared.lines {
+                Some(lines) => lines.suspend(|| super::talk(&line)),
+                None => super::talk(&line),
+            },
         }
-    }
-
-    fn now(&self, text: String) {
-        if let Some(heartbeat) = &self.heartbeat {
-            heartbeat.say_while(text.clone());
-        }
-        self.bar.reset_elapsed();
-        self.bar.set_message(text);
-    }
-
-    fn line(&self, text: &str) {
-        if let Some(heartbeat) = &self.heartbeat {
-            heartbeat.quiet();
-        }
-        self.bar.suspend(|| super::talk(text));
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.end.take();
+        // It ends within a tick; what it drew is cleared then.
+        if let Some(drawing) = self.drawing.take() {
+            let _ended = drawing.join();
+        }
     }
 }
 
-/// Says now and then that a long trial is still running, where no terminal shows it.
-struct Heartbeat {
-    current: Arc<Mutex<Option<(String, Instant)>>>,
-    end: Sender<()>,
+/// Whether standard error is a terminal that can move its cursor.
+fn can_draw() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| !term.is_empty() && term != "dumb")
 }
 
-impl Heartbeat {
-    fn start() -> Self {
-        let current = Arc::new(Mutex::new(None::<(String, Instant)>));
-        let (end, ended) = channel();
-        let shown = Arc::clone(&current);
-        std::thread::spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(HEARTBEAT / 10) {
-                let mut current = shown.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some((text, since)) = current.as_mut().filter(|(_, since)| since.elapsed() >= HEARTBEAT) {
-                    super::talk(&format!("{text}, still running"));
-                    *since = Instant::now();
+/// The columns of the terminal at this moment: it may have been resized.
+fn columns() -> usize {
+    let seen = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| usize::from(size.ws_col));
+    seen.filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH)
+}
+
+/// What is drawn.
+struct Screen {
+    bars: BTreeMap<TrialId, ProgressBar>,
+    whole: Option<ProgressBar>,
+    /// When a trial was last spoken of, where nothing is drawn.
+    said: BTreeMap<TrialId, Instant>,
+}
+
+impl Screen {
+    fn draw(&mut self, shared: &Shared, live: &Live) {
+        let running = live.now();
+        match &shared.lines {
+            None => {
+                let due = |since: &mut Instant| since.elapsed() >= HEARTBEAT;
+                self.said.retain(|trial, _| running.iter().any(|(running, _)| running == trial));
+                for (trial, status) in &running {
+                    let since = self.said.entry(*trial).or_insert_with(Instant::now);
+                    if due(since) {
+                        *since = Instant::now();
+                        super::talk(&shared.tracker().heartbeat(*trial, status));
+                    }
                 }
             }
-        });
-        Self { current, end }
+            Some(lines) => {
+                // One column is left free: a terminal wraps when its last one is written.
+                let width = columns().saturating_sub(3);
+                self.bars.retain(|trial, bar| {
+                    let is_running = running.iter().any(|(running, _)| running == trial);
+                    if !is_running {
+                        bar.finish_and_clear();
+                        lines.remove(bar);
+                    }
+                    is_running
+                });
+                let whole = self.whole.get_or_insert_with(|| lines.add(plain_bar()));
+                for (trial, status) in &running {
+                    let text = shared.tracker().line(*trial, status, width);
+                    let bar = self.bars.entry(*trial).or_insert_with(|| lines.insert_before(whole, bar()));
+                    bar.set_message(text);
+                    bar.tick();
+                }
+                whole.set_message(shared.tracker().whole(&running, width));
+                whole.tick();
+            }
+        }
     }
 
-    fn say_while(&self, text: String) {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some((text, Instant::now()));
-    }
-
-    fn quiet(&self) {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn clear(&mut self) {
+        self.bars.values().chain(&self.whole).for_each(ProgressBar::finish_and_clear);
     }
 }
 
-impl Drop for Heartbeat {
-    fn drop(&mut self) {
-        // The thread may have ended already; then there is nobody to tell.
-        let _ = self.end.send(());
+fn bar() -> ProgressBar {
+    with_template("{spinner} {msg}")
+}
+
+fn plain_bar() -> ProgressBar {
+    with_template("  {msg}")
+}
+
+fn with_template(template: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    // The templates are fixed and good; the default would only look different.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
+    bar
 }

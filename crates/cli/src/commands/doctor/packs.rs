@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::ffi::OsStr;
 
+use bystander_model::printed::Finding;
 use bystander_probe::Interpreter;
 use bystander_probe::pack::{self, Bound, PackError};
 
 use super::{finding, optional};
-use crate::output::Finding;
 
 /// Binds every set with the Python of the command line, or the one that `python3` names.
 pub(super) fn findings(python: Option<&OsStr>) -> Vec<Finding> {

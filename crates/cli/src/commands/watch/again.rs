@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use bystander_model::event::{EventBody, Origin};
 use bystander_model::hit::Hit;
 use bystander_model::ids::RunId;
-use bystander_model::watch::WatchEvent;
+use bystander_model::watch::{WatchEvent, WatchStatus, WatchSummary};
 use bystander_report::Watched;
-use bystander_store::{RunLock, RunRecord, StateDir, Store};
+use bystander_store::{RunRecord, StateDir, Store};
 
 use super::exit_code;
 use super::recording::trial;
@@ -23,7 +23,7 @@ pub(in crate::commands) fn is_watched(store: &Store, run: &RunId) -> Result<bool
 }
 
 /// Prints the hits and the summary of a watched command.
-pub(in crate::commands) fn show(store: &Store, record: &RunRecord, dir: &StateDir, output: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn show(store: &Store, record: &RunRecord, alive: bool, output: &mut Output) -> Result<ExitCode, Failure> {
     let mut watched = Watched::default();
     let mut hits = None;
     for event in store.events(&record.id).map_err(|error| state::of_store(&error))? {
@@ -38,10 +38,31 @@ pub(in crate::commands) fn show(store: &Store, record: &RunRecord, dir: &StateDi
             }
         }
     }
-    let alive = RunLock::holder(dir, &record.id).map_err(|error| state::of_lock(&error))?.is_some();
     let summary = watched.summary(&record.id, alive);
     output.watched_again(&summary);
     Ok(ExitCode::from(exit_code(&summary)))
+}
+
+/// What came of a watched command.
+pub(in crate::commands) fn summary(store: &Store, record: &RunRecord, alive: bool) -> Result<WatchSummary, Failure> {
+    let mut watched = Watched::default();
+    for event in store.events(&record.id).map_err(|error| state::of_store(&error))? {
+        let event = event.map_err(|error| state::of_store(&error))?;
+        watched.take(event.time, &event.body);
+    }
+    Ok(watched.summary(&record.id, alive))
+}
+
+/// The same in a line.
+pub(in crate::commands) fn in_a_line(summary: &WatchSummary) -> String {
+    let end = match (summary.status, summary.exit, summary.signal) {
+        (WatchStatus::Ended, Some(exit), _) => format!("exit {exit}"),
+        (WatchStatus::Ended, None, Some(signal)) => format!("signal {signal}"),
+        (WatchStatus::Ended, None, None) => "ended".to_owned(),
+        (WatchStatus::Running, ..) => "running".to_owned(),
+        (WatchStatus::Interrupted | WatchStatus::Killed, ..) => "interrupted".to_owned(),
+    };
+    format!("{}: {end}, {} hits", summary.command.join(" "), summary.hits)
 }
 
 /// Reads hits back by the numbers of their events.
