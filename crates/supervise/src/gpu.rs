@@ -32,6 +32,8 @@ pub struct NoDriver(#[source] NvmlError);
 #[derive(Debug)]
 pub struct Driver {
     nvml: Nvml,
+    /// What the first look found.
+    first: OnceLock<Look>,
 }
 
 /// One GPU at one moment.
@@ -77,7 +79,7 @@ pub struct Look {
 /// Where there is none, or it does not start.
 pub fn driver() -> Result<&'static Driver, &'static NoDriver> {
     static DRIVER: OnceLock<Result<Driver, NoDriver>> = OnceLock::new();
-    DRIVER.get_or_init(|| Nvml::init().map(|nvml| Driver { nvml }).map_err(NoDriver)).as_ref()
+    DRIVER.get_or_init(|| Nvml::init().map(|nvml| Driver { nvml, first: OnceLock::new() }).map_err(NoDriver)).as_ref()
 }
 
 impl Driver {
@@ -99,6 +101,12 @@ impl Driver {
             }
         }
         look
+    }
+
+    /// The GPUs as the first look found them: for their indices, names and UUIDs, which stay.
+    #[must_use]
+    pub fn known(&self) -> &[Gpu] {
+        &self.first.get_or_init(|| self.look()).gpus
     }
 
     /// Looks again at GPUs that were seen before, by their UUIDs; one that does not answer is left out.

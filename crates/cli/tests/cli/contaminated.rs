@@ -23,11 +23,10 @@ impl Drop for Ended {
     }
 }
 
-/// An experiment with two levels that do nothing, on a program under some conditions.
+/// An experiment that describes four launches of a program under some conditions.
 pub(crate) fn experiment(script: &str, program: &str, conditions: &str) -> String {
     format!(
-        "[program]\ncommand = [\"sh\", \"-c\", {script:?}]\n{program}\n[factors.level]\none = {{ env = {{ L = \"1\" }} }}\ntwo = {{ env = {{ L = \"2\" }} }}\n\
-         [conditions]\n{conditions}\n[plan]\nbaseline = {{ level = \"one\" }}\nblocks = 4\n"
+        "[program]\ncommand = [\"sh\", \"-c\", {script:?}]\n{program}\n[conditions]\n{conditions}\n[plan]\nblocks = 4\ndescribe = true\n"
     )
 }
 
@@ -130,7 +129,9 @@ fn a_leftover_is_known_by_its_short_name_alone_and_is_told_and_not_ended() {
     let ran = run(&world, &file).run().exits(2).says(&["not launched: pid"]);
     let why = invalid(&ran.json(), "leftover");
     let pid = left.0.id();
-    for said in [format!("pid {pid} (python3 600)"), format!("user {}", uid()), "running for".into(), format!("kill {pid}"), "`titles`".into()] {
+    for said in
+        [format!("pid {pid} (python3 600)"), format!("user {}", uid()), "running for".into(), format!("kill {pid}"), "`titles`".into()]
+    {
         assert!(why.contains(&said), "{said:?} is missing in {why}");
     }
     assert!(is_alive(pid), "a process was ended for its name");
@@ -175,8 +176,9 @@ fn an_orphan_that_keeps_the_port_is_told_with_the_trial_that_left_it() {
     let Some(world) = python_world() else { return };
     let port = a_port("an orphan");
     world.write("server.py", SERVER);
-    let script = "printf %s \"$BYSTANDER_TRIAL\" > asked.new; mv asked.new asked; until test -e up; do sleep 0.01; done; exit 3";
-    let file = world.write("case/case.toml", experiment(script, &format!("ready = {{ port = {port} }}\ntimeout = \"100s\""), "settle = \"200ms\""));
+    let script = "printf %s \"$BYSTANDER_TRIAL\" > asked.new; mv asked.new asked; sleep 600";
+    let file = world
+        .write("case/case.toml", experiment(script, &format!("ready = {{ port = {port} }}\ntimeout = \"100s\""), "settle = \"200ms\""));
     let running = run(&world, &file).start();
     until("the trial to ask for a server", LIMIT, || world.path("case/asked").exists());
     let marker = fs::read_to_string(world.path("case/asked")).expect("a marker");

@@ -48,7 +48,9 @@ fn memory_that_somebody_holds_voids_and_they_are_named() {
     let ran = with(&nvml, run(&world, &file)).run().exits(2).says(&["waiting up to 100 ms: GPU 1"]);
     let why = invalid(&ran.json(), "gpu_memory_held");
     let pid = other.0.id();
-    for said in ["GPU 1 (Stand-in 1) holds 30.0 GiB", "more than the 1.0 GiB", &format!("29.0 GiB by pid {pid} (sleep 6000)"), "`gpus = []`"] {
+    for said in
+        ["GPU 1 (Stand-in 1) holds 30.0 GiB", "more than the 1.0 GiB", &format!("29.0 GiB by pid {pid} (sleep 6000)"), "`gpus = []`"]
+    {
         assert!(why.contains(said), "{said:?} is missing in {why}");
     }
     assert!(!world.path("case/launched").exists());
@@ -85,7 +87,9 @@ fn only_the_gpus_of_the_trial_are_looked_at() {
     let world = world();
     let Some(nvml) = nvml(&[StubGpu::holding(30 << 10), StubGpu::holding(0)]) else { return };
     let ends = |file: &Path| with(&nvml, run(&world, file)).run();
-    let by_environment = |value: &str| world.write("case/case.toml", experiment("exit 0", &format!("env = {{ CUDA_VISIBLE_DEVICES = \"{value}\" }}"), "settle = \"0s\""));
+    let by_environment = |value: &str| {
+        world.write("case/case.toml", experiment("exit 0", &format!("env = {{ CUDA_VISIBLE_DEVICES = \"{value}\" }}"), "settle = \"0s\""))
+    };
     for value in ["1", "GPU-00000001", "", "-1"] {
         all_completed(&ends(&by_environment(value)).exits(0).json());
     }
@@ -97,7 +101,11 @@ fn only_the_gpus_of_the_trial_are_looked_at() {
     missing.says(&["find GPU 7: this machine has GPU 0 to 1"]);
     // Without a driver nobody can have named a GPU in earnest.
     let file = write(&world, "exit 0", "gpus = [0]");
-    run(&world, &file).env("LD_LIBRARY_PATH", std::env::var("LD_LIBRARY_PATH").unwrap_or_default()).run().exits(3).says(&["there is no NVIDIA driver here"]);
+    run(&world, &file)
+        .env("LD_LIBRARY_PATH", std::env::var("LD_LIBRARY_PATH").unwrap_or_default())
+        .run()
+        .exits(3)
+        .says(&["there is no NVIDIA driver here"]);
 }
 
 /// A program that takes GPU memory by changing the answers, waits until it was seen twice, and ends after `last`.
@@ -159,13 +167,15 @@ fn memory_that_comes_back_late_is_waited_for() {
     let world = world();
     let Some(nvml) = nvml(&[StubGpu::holding(0)]) else { return };
     let file = write(&world, &takes(&nvml, 5000, &sets(&nvml, 5000)), "settle = \"1h\"");
-    let file = world.write("case/case.toml", fs::read_to_string(file).expect("a file").replace("blocks = 4", "blocks = 1\ndescribe = true"));
+    let file =
+        world.write("case/case.toml", fs::read_to_string(file).expect("a file").replace("blocks = 4", "blocks = 1\ndescribe = true"));
     let mut running = with(&nvml, run(&world, &file)).start();
     // Whoever waits asks again and again; the driver gives the memory back when it has been asked for a while, and the run goes on.
     let asked = || fs::metadata(nvml.script().with_extension("asked")).map_or(0, |file| file.len());
     let mut seen = 0;
     until("the end of the run", LIMIT * 2, || {
-        let still = fs::read_to_string(nvml.script()).is_ok_and(|answers| answers.contains(&(5000_u64 << 20).to_string()) && !answers.contains("process"));
+        let still = fs::read_to_string(nvml.script())
+            .is_ok_and(|answers| answers.contains(&(5000_u64 << 20).to_string()) && !answers.contains("process"));
         if still && asked() >= seen + 3 {
             nvml.show(&[StubGpu::holding(0)]);
         } else if !still {
@@ -185,7 +195,11 @@ fn what_others_take_meanwhile_is_not_what_a_trial_owes() {
     let Some(nvml) = nvml(&[StubGpu::holding(0)]) else { return };
     let script = nvml.script().display().to_string();
     let theirs = 700_u64 << 20;
-    let last = format!("printf 'gpu {} {theirs}\\nprocess 0 {} {theirs}\\n' > {script}.next; mv {script}.next {script}", 80_u64 << 30, other.0.id());
+    let last = format!(
+        "printf 'gpu {} {theirs}\\nprocess 0 {} {theirs}\\n' > {script}.next; mv {script}.next {script}",
+        80_u64 << 30,
+        other.0.id()
+    );
     let file = write(&world, &takes(&nvml, 5000, &last), "settle = \"0s\"");
     let report = with(&nvml, run(&world, &file)).run().exits(0).json();
     all_completed(&report);
@@ -195,7 +209,9 @@ fn what_others_take_meanwhile_is_not_what_a_trial_owes() {
 fn runs_that_want_the_same_gpu_take_turns_and_others_do_not_wait() {
     let world = world();
     let Some(nvml) = nvml(&[StubGpu::holding(0), StubGpu::holding(0)]) else { return };
-    let case = |name: &str, script: &str, gpus: &str| world.write(&format!("{name}/case.toml"), experiment(script, "timeout = \"10m\"", &format!("gpus = {gpus}")));
+    let case = |name: &str, script: &str, gpus: &str| {
+        world.write(&format!("{name}/case.toml"), experiment(script, "timeout = \"10m\"", &format!("gpus = {gpus}")))
+    };
     let first = case("first", "touch up; until test -e done; do sleep 0.01; done", "[0]");
     let second = case("second", "touch up", "[0, 1]");
     let third = case("third", "exit 0", "[1]");

@@ -56,7 +56,7 @@ pub(super) fn finding(ledger: &Ledger) -> Option<String> {
     let why: Vec<String> = reasons(of(ledger, odd.cell)).iter().map(|cause| format!("{} \u{d7}{}", cause.class, cause.count)).collect();
     let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
     Some(format!(
-        "launches were not left out evenly: {} of {launches} of {} were void{why}, and {} of {others} of the other cells (Fisher, exact, p = {}): \
+        "launches were not left out evenly: {} of {launches} of {} were void{why}, and {} of {others} of the other cells (Fisher, exact, {}): \
          what voids a launch may depend on the cell, and then the launches that are left are not comparable.",
         odd.void,
         odd.cell,
@@ -86,5 +86,5 @@ fn tally(void: u32, kept: u32) -> Option<Tally> {
 
 /// A p-value as people read it.
 fn rounded(p: f64) -> String {
-    if p < 0.0001 { "less than 0.0001".to_owned() } else { format!("{p:.4}") }
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") }
 }

@@ -27,11 +27,11 @@ pub(in crate::local) fn of_trial(plan: &Plan, order: &TrialOrder, env: &BTreeMap
         return Vec::new();
     }
     let Ok(driver) = gpu::driver() else { return Vec::new() };
-    let all = driver.look().gpus;
+    let all = driver.known();
     let chosen = match (names, env.get(OsStr::new(VISIBLE))) {
         // Names that none has were refused with the plan.
-        (Some(names), _) => gpu::named(names, &all, Some(driver)).unwrap_or_default(),
-        (None, Some(value)) => gpu::visible(&value.to_string_lossy(), &all, Some(driver)),
+        (Some(names), _) => gpu::named(names, all, Some(driver)).unwrap_or_default(),
+        (None, Some(value)) => gpu::visible(&value.to_string_lossy(), all, Some(driver)),
         (None, None) => all.iter().collect(),
     };
     chosen.into_iter().map(|gpu| gpu.uuid.clone()).collect()
@@ -110,7 +110,7 @@ fn too_much(plan: &Plan, order: &TrialOrder, gpu: &Gpu) -> Option<Contamination>
 /// Who holds the memory of a GPU, in words.
 pub(crate) fn holders(gpu: &Gpu) -> String {
     if gpu.holders.is_empty() {
-        return "no process is visible on it, so it is one of another container, or what a process that died has left in the driver"
+        return "no process is visible on it: it is held from another container, or a process that died has left it in the driver"
             .to_owned();
     }
     let mut said: Vec<String> = gpu.holders.iter().take(NAMED).map(holder).collect();
