@@ -2,7 +2,9 @@
 
 mod budgets;
 pub(crate) mod captures;
+mod engine;
 mod exclusions;
+mod hooks;
 mod next;
 mod plan;
 
@@ -55,8 +57,11 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
             unsafe_probes(ledger),
             captures::switching(ledger),
             ledger.notes.clone(),
+            hooks::failed(ledger),
+            restarts(ledger),
             captures::silent(ledger),
             carried(ledger),
+            engine::notes(ledger),
             exclusions::finding(ledger).into_iter().collect(),
         ]
         .concat(),
@@ -151,12 +156,22 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
         ready_s: end.and_then(|end| end.ready_s),
         wall_s: end.map(|end| end.wall_s),
         metrics: end.map(|end| end.metrics.clone()).unwrap_or_default(),
+        metric_evidence: end.map(|end| end.metric_evidence.clone()).unwrap_or_default(),
+        engine: end.and_then(|end| end.engine.clone()),
         receipts: trial.receipts.clone(),
         output: trial.outputs.iter().map(|(stream, path)| (stream.name().to_owned(), path.clone())).collect(),
+        traffic: end.and_then(|end| end.traffic.clone()),
         samples: end.and_then(|end| end.samples.as_ref()).map(Samples::without_series),
         configuration: end.and_then(|end| end.configuration.clone()),
         provenance: trial.provenance.clone(),
     }
+}
+
+/// Says where the machine was restarted within a run: what is compared across it may differ by that.
+fn restarts(ledger: &Ledger) -> Vec<String> {
+    let boots = ledger.sessions.windows(2).filter(|pair| pair[0].1.boot.is_some() && pair[1].1.boot.is_some());
+    let restarted = boots.filter(|pair| pair[0].1.boot != pair[1].1.boot);
+    restarted.map(|pair| format!("the machine was restarted before trial {}; blocks that lie across it are not under the same conditions", pair[1].0)).collect()
 }
 
 /// Says of which probes it is not certain that they only looked.

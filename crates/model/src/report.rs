@@ -441,10 +441,19 @@ pub struct TrialReport {
     pub wall_s: Option<f64>,
     /// Metrics by name.
     pub metrics: IndexMap<String, Option<f64>>,
+    /// Where each of them was read, or why it has no value.
+    #[serde(default)]
+    pub metric_evidence: IndexMap<String, Evidence>,
+    /// What the engine said of itself before and after the workload; `None` where no metric asks.
+    #[serde(default)]
+    pub engine: Option<crate::engine::EngineReading>,
     /// Each process's account of each probe.
     pub receipts: Vec<Receipt>,
     /// The files that hold the captured output, by stream.
     pub output: IndexMap<String, PathBuf>,
+    /// What came of built-in traffic.
+    #[serde(default)]
+    pub traffic: Option<crate::traffic::Summary>,
     /// What samples have seen of memory; the series are left out, which the record keeps.
     #[serde(default)]
     pub samples: Option<Samples>,

@@ -11,7 +11,7 @@ use super::prediction::value;
 use super::sentence::{blocks, figure, launches, p_value, signed};
 use crate::contrast::{ALPHA, Contrast, Subject};
 use crate::ledger::{Ledger, TrialRecord};
-use crate::plan::{Metric, Scale};
+use crate::plan::{Metric, MetricSource, Plan, Scale};
 
 /// The effects of one level of a factor on each metric that both of its cells show.
 pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
@@ -38,6 +38,7 @@ pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&
     plan.metrics
         .iter()
         .filter_map(|(name, metric)| {
+            let contrast = &where_seen(plan, contrast, metric)?;
             let effect = Effect::of(ledger, name, metric, &contrast.treated, &contrast.control, confidence(contrast));
             if ledger.data(&contrast.treated).next().is_none() || ledger.data(&contrast.control).next().is_none() {
                 return None;
@@ -69,6 +70,25 @@ pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&
             Some(answer)
         })
         .collect()
+}
+
+/// The cells in which a metric can have a value: captures are compared where their probe is, and an instrument that brings them has nothing to be
+/// compared with.
+fn where_seen(plan: &Plan, contrast: &Contrast, metric: &Metric) -> Option<Contrast> {
+    let MetricSource::Hits { probe, .. } = &metric.source else { return Some(contrast.clone()) };
+    let holds = |cell: &Cell| plan.probes_of(cell).any(|known| known.spec.name == *probe);
+    if holds(&contrast.treated) && holds(&contrast.control) {
+        return Some(contrast.clone());
+    }
+    if !matches!(contrast.subject, Subject::Factor { .. }) {
+        return None;
+    }
+    plan.instruments.keys().find_map(|instrument| {
+        let with = |cell: &Cell| Cell { instrument: instrument.clone(), ..cell.clone() };
+        let (treated, control) = (with(&contrast.treated), with(&contrast.control));
+        let is_there = holds(&treated) && plan.cells.contains(&treated) && plan.cells.contains(&control);
+        is_there.then(|| Contrast { treated, control, ..contrast.clone() })
+    })
 }
 
 /// Says where failures leave launches out: a metric of those that completed is one of survivors.
@@ -138,7 +158,7 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
     let found = evidence.as_ref().map_or_else(|| "no line of its output matches".to_owned(), |evidence| evidence.text.clone());
     answer.text = format!("No value in trial {trial}: {found}.");
     answer.evidence.extend(evidence);
-    answer.needs = Some(Needs::of([(Means::File, format!("a pattern of {name} that matches one line with a number, or a `pick`"))]));
+    answer.needs = Some(Needs::of([(Means::File, metric.source.remedy(name))]));
     Some(answer)
 }
 

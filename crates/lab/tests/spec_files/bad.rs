@@ -2,11 +2,13 @@
 
 mod claims;
 mod conditions;
+mod design;
 mod instruments;
 mod metrics;
 mod plan;
 mod program;
 mod ready;
+mod traffic;
 
 use crate::shown::shown;
 

@@ -69,11 +69,14 @@ pub(crate) fn trial(id: u32, block: u32, level: &str, instrument: &str) -> Trial
         evidence: Vec::new(),
         ready_s: None,
         wall_s: None,
+        metric_evidence: IndexMap::new(),
+        engine: None,
         metrics: IndexMap::new(),
         receipts: Vec::new(),
         output: output.into_iter().collect(),
         configuration: None,
         provenance: None,
+        traffic: None,
         samples: None,
     }
 }

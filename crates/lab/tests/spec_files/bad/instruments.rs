@@ -178,6 +178,7 @@ fn metrics_say_where_they_are_read() {
     assert_snapshot!(metric("{ unit = 's' }"), @r###"
     error spec.missing_key 4:5 "{ unit = 's' }"
       `metrics.m` does not say where it is read
+      note: sources are `log`, `workload`, `file`, `http`, `prometheus` and `from`
       help: add `log = 'tokens=(\d+)'`, `workload = '…(\d+)'` or `from = "ready_s"`
     "###);
     assert_snapshot!(metric("{ log = 'tokens=.*', scale = 'difference' }"), @r###"
@@ -190,7 +191,7 @@ fn metrics_say_where_they_are_read() {
       `metrics.m.log` must have exactly one group, found 2
       help: write groups that hold no value as `(?:…)`
     error spec.invalid_value 4:31 "'maximum'"
-      `metrics.m.pick` must be `only`, `first`, `last`, `min`, `max` or `sum`, found `maximum`
+      `metrics.m.pick` must be `only`, `first`, `last`, `min`, `max`, `sum` or `mean`, found `maximum`
     error spec.invalid_value 4:50 "'log'"
       `metrics.m.scale` must be `ratio` or `difference`, found `log`
     error spec.invalid_value 4:66 "-1"
@@ -208,7 +209,8 @@ fn metrics_say_where_they_are_read() {
     "###);
     assert_snapshot!(metric("{ from = 'ready' }"), @r###"
     error spec.invalid_value 4:14 "'ready'"
-      `metrics.m.from` must be `ready_s` or `wall_s`, found `ready`
+      `metrics.m.from` names nothing that is measured
+      note: besides captures of probes (`PROBE.EXPRESSION`) there are `ready_s`, `wall_s`, `peak_rss`, `gpu_memory`, `engine.…` and `traffic.…`
       help: did you mean `ready_s`?
     "###);
     assert_snapshot!(metric("{ from = 'ready_s', pick = 'last' }"), @r###"
@@ -221,7 +223,7 @@ fn metrics_say_where_they_are_read() {
     assert_snapshot!(metric("{ log = '(a)', from = 'wall_s' }"), @r###"
     error spec.two_sources 4:20 "from"
       `metrics.m` is read at more than one place
-      help: keep one of `log`, `workload` or `from`
+      help: keep one of `log`, `workload`, `file`, `http`, `prometheus` or `from`
     "###);
     assert_snapshot!(metric("{ from = 'wall_s' }\noutcome = { from = 'wall_s', margin = '2%' }"), @r###"
     error spec.reserved_name 5:1 "outcome"
