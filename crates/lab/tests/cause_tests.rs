@@ -9,8 +9,10 @@ mod cause_tests {
     mod blame;
     mod corpus;
     mod fates;
+    mod hangs;
     mod logs;
     mod outcomes;
     mod readers;
+    mod reports;
     mod robust;
 }

@@ -216,19 +216,21 @@ impl Stall {
     fn standing(&self, process: &ProcessStacks, line: u64) -> Standing {
         let blotted = |text: &str| secrets::blot(text, &self.hidden).into_owned();
         let stack = process.main_stack().map_or(&[][..], |stack| &stack.frames[..]);
-        let kept = &stack[stack.len().saturating_sub(FRAMES)..];
-        let frame = |frame: &stacks::StackFrame| Frame {
+        let left_out = stack.len().saturating_sub(FRAMES);
+        // After the process, its main thread, and the head of the first stack.
+        let first = line + 3 + left_out as u64;
+        let frame = |(at, frame): (u64, &stacks::StackFrame)| Frame {
             file: blotted(&frame.file),
             line: frame.line,
             function: Some(frame.function.clone()),
             source: None,
-            at: line,
+            at,
         };
         Standing {
             pid: process.pid,
             title: blotted(&secrets::masked_title(&process.title)),
             wait: process.main.kind.words().to_owned(),
-            frames: kept.iter().map(frame).collect(),
+            frames: (first..).zip(&stack[left_out..]).map(frame).collect(),
             line,
         }
     }

@@ -12,12 +12,16 @@ use super::facts::TrialFacts;
 use super::kept::KeptLine;
 
 /// Lines that a scheduler's daemon writes.
-pub(super) const WORDS: &str = r"slurmstepd: error|slurmstepd: Detected|srun: error: .*(?:Out Of Memory|Killed)|\bOOMKilled\b|\bOOM Killed\b|reason: Evicted";
+pub(super) const WORDS: &str =
+    r"slurmstepd: error|slurmstepd: Detected|srun: error: .*(?:Out Of Memory|Killed)|\bOOMKilled\b|\bOOM Killed\b|reason: Evicted";
 
-static CANCELLED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"slurmstepd: error: \*\*\* (?:JOB|STEP) .*CANCELLED AT \S+(?: DUE TO ([A-Z ]+?))?(?: \*\*\*|$)").expect("a literal pattern"));
-static MEMORY: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"Detected \d+ oom[-_]kill event|Out Of Memory|\bOOMKilled\b|\bOOM Killed\b|Exceeded .*memory limit").expect("a literal pattern"));
+static CANCELLED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"slurmstepd: error: \*\*\* (?:JOB|STEP) .*CANCELLED AT \S+(?: DUE TO ([A-Z ]+?))?(?: \*\*\*|$)").expect("a literal pattern")
+});
+static MEMORY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"Detected \d+ oom[-_]kill event|Out Of Memory|\bOOMKilled\b|\bOOM Killed\b|Exceeded .*memory limit")
+        .expect("a literal pattern")
+});
 
 /// The cause that a scheduler's words tell, where the program's end agrees with them.
 pub(super) fn told(facts: &TrialFacts) -> Option<Cause> {

@@ -67,7 +67,8 @@ impl Standing {
     }
 
     fn evidence(&self, facts: &TrialFacts) -> Evidence {
-        Evidence::log(facts.trial, Stream::Stacks, self.line, self.words(facts))
+        let line = program_entry(&self.frames, &facts.place).map_or(self.line, |frame| frame.at);
+        Evidence::log(facts.trial, Stream::Stacks, line, self.words(facts))
     }
 }
 

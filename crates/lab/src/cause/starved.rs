@@ -51,9 +51,10 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Takes a line of the program.
-    pub(crate) fn line(&mut self, line: &LogLine<'_>, text: &str) {
-        match beat(text) {
+    /// Takes a line of the program; `true` where it is one of statistics.
+    pub(crate) fn line(&mut self, line: &LogLine<'_>, text: &str) -> bool {
+        let beat = beat(text);
+        match beat {
             None => {}
             Some(Beat::Fine) => self.row = None,
             Some(Beat::Starved) => {
@@ -67,6 +68,7 @@ impl Pulse {
                 }
             }
         }
+        beat.is_some()
     }
 
     /// The row so far, where it is long enough to say something.
@@ -119,9 +121,11 @@ mod tests {
         }
         let decode = "Decode batch. #running-req: 0, #token: 0, token usage: 0.00, gen throughput (token/s): 0.00, #queue-req: 3, ";
         assert_eq!(beat(decode), Some(Beat::Starved));
-        let prefill = "Prefill batch. #new-seq: 1, #new-token: 7, #cached-token: 0, #running-req: 0, #queue-req: 3, input throughput (token/s): 0.00";
+        let prefill =
+            "Prefill batch. #new-seq: 1, #new-token: 7, #cached-token: 0, #running-req: 0, #queue-req: 3, input throughput (token/s): 0.00";
         assert_eq!(beat(prefill), Some(Beat::Fine));
-        for other in ["Running: the server", "Waiting: 3 reqs", "Running: 0 reqs", "#running-req: 0", "Running: 1.5 reqs, Waiting: 2 reqs"] {
+        for other in ["Running: the server", "Waiting: 3 reqs", "Running: 0 reqs", "#running-req: 0", "Running: 1.5 reqs, Waiting: 2 reqs"]
+        {
             assert_eq!(beat(other), None, "{other}");
         }
     }

@@ -128,7 +128,9 @@ fn a_shell_s_code_for_a_signal_is_that_signal() {
     assert_eq!((shell.class.as_str(), &shell.signature), ("signal.SIGKILL", &direct.signature));
     assert!(shell.text.contains("(exit code 137, as a shell says it) before it was ready"), "{}", shell.text);
     // Any other code is what the program says, also where it could be a signal's.
-    for (code, class, words) in [(130, "exit.code", "SIGINT"), (247, "exit.code", "SIGKILL ended a child"), (200, "exit.code", "exit code 200")] {
+    for (code, class, words) in
+        [(130, "exit.code", "SIGINT"), (247, "exit.code", "SIGKILL ended a child"), (200, "exit.code", "exit code 200")]
+    {
         let (_, cause) = judge(&died("a\n", code, 2));
         assert!(cause.class == class && cause.text.contains(words), "{}", cause.text);
     }

@@ -6,7 +6,6 @@ use std::fs;
 
 use libc::c_long;
 
-
 /// What a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitKind {
@@ -184,7 +183,6 @@ pub(super) fn holds_one(pid: u32, inodes: &[u64]) -> bool {
     let inode = |target: std::path::PathBuf| target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u64>().ok();
     sockets.filter_map(inode).any(|inode| inodes.contains(&inode))
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -33,13 +33,9 @@ pub(super) fn judge(first: &Stacks, second: &Stacks, apart: Duration) -> Judgeme
     if !pairs.iter().all(same) || pairs.iter().any(|(before, now)| sleeps_on(before, now)) {
         return Judgement::MayGoOn;
     }
-    let stuck = pairs.iter().find(|(before, now)| is_stuck(before, now));
-    match stuck {
-        Some((_, now)) => {
-            let s = apart.as_secs_f64();
-            Judgement::Hangs(format!("and its stacks were the same at two looks {s:.1} s apart: pid {} {}", now.pid, now.main.kind.words()))
-        }
-        None => Judgement::Still,
+    match pairs.iter().any(|(before, now)| is_stuck(before, now)) {
+        true => Judgement::Hangs(format!("and its stacks were the same at two looks {:.1} s apart", apart.as_secs_f64())),
+        false => Judgement::Still,
     }
 }
 
