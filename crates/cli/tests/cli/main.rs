@@ -34,6 +34,7 @@ mod show;
 mod story;
 mod traffic;
 mod verdicts;
+mod volume;
 mod watch;
 mod watch_output;
 mod watch_refused;

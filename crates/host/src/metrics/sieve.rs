@@ -126,7 +126,7 @@ mod tests {
         ) {
             let valid: Vec<&str> = patterns.iter().map(String::as_str).filter(|pattern| Regex::new(pattern).is_ok()).collect();
             let (through, matched) = both(&valid, &text);
-            prop_assert_eq!(through, matched);
+            prop_assert!(matched.iter().all(|line| through.contains(line)), "{through:?} {matched:?}");
         }
     }
 }
