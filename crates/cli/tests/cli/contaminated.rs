@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -227,5 +227,4 @@ fn the_table_says_why_launches_were_void() {
     let file = world.write("case/case.toml", experiment("exit 0", "", "free_memory = \"900TiB\"\nsettle = \"0s\""));
     let ran = world.bystander(["run"]).args([&file]).run().exits(2);
     assert!(ran.stdout.contains("void 3 (host_memory"), "{}", ran.stdout);
-    let _: &Path = &file;
 }

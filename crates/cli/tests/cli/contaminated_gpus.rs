@@ -167,8 +167,6 @@ fn memory_that_comes_back_late_is_waited_for() {
     let world = world();
     let Some(nvml) = nvml(&[StubGpu::holding(0)]) else { return };
     let file = write(&world, &takes(&nvml, 5000, &sets(&nvml, 5000)), "settle = \"1h\"");
-    let file =
-        world.write("case/case.toml", fs::read_to_string(file).expect("a file").replace("blocks = 4", "blocks = 1\ndescribe = true"));
     let mut running = with(&nvml, run(&world, &file)).start();
     // Whoever waits asks again and again; the driver gives the memory back when it has been asked for a while, and the run goes on.
     let asked = || fs::metadata(nvml.script().with_extension("asked")).map_or(0, |file| file.len());
