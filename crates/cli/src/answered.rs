@@ -20,6 +20,9 @@ pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
         Some(RunEnd::Invalid { .. }) => return exit::UNDETERMINED,
         Some(RunEnd::Finished { .. }) => {}
     }
+    if let Some(aa) = &report.aa {
+        return if aa.tests == 0 || aa.beyond_chance { exit::UNDETERMINED } else { exit::ANSWERED };
+    }
     let declared_to_work = ledger.plan.expect == Expect::Completed;
     if declared_to_work && ledger.data(&ledger.plan.baseline).any(|trial| trial.outcome() != Some(Outcome::Completed)) {
         return exit::FAILED;

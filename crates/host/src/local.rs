@@ -20,7 +20,7 @@ use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bystander_edit::{Journal, recover_everywhere, registry_status};
@@ -77,6 +77,8 @@ pub struct LocalPlace {
     baseline: Baseline,
     /// Interpreters that were asked already: packages do not change within a run, and asking takes a third of a second.
     pythons: Mutex<Vec<(PathBuf, Option<PythonInfo>)>>,
+    /// Held while files are edited or given back: the times of their folders are looked at before and set after.
+    editing: Mutex<()>,
     /// How private mounts can be made here; tried out once, and only where it matters.
     mounts: OnceLock<Availability>,
     /// Where the screen reads what goes on.
@@ -111,6 +113,7 @@ impl LocalPlace {
             probes: Vec::new(),
             baseline: Baseline::default(),
             pythons: Mutex::default(),
+            editing: Mutex::default(),
             mounts: OnceLock::new(),
             live: Live::default(),
             grounds: before::grounds::Grounds::default(),
@@ -139,10 +142,16 @@ impl LocalPlace {
         format!("{}/{}/{}", self.owner, order.run, order.trial)
     }
 
+    /// Waits until no other lane is editing.
+    fn editing(&self) -> MutexGuard<'_, ()> {
+        self.editing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes back edits whose makers are gone.
     fn recover(&self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
         // A registry that cannot be read is told by the check.
         let known = [self.journal.status()?, registry_status(&self.registry).unwrap_or_default()].concat();
+        let _alone = self.editing();
         let live = known.iter().filter(|edit| edit.state != EditState::Reverted).map(|edit| edit.file.as_path());
         let times = FolderTimes::of(live);
         let (own, everywhere) = (self.journal.recover(), recover_everywhere(&self.registry));

@@ -36,7 +36,8 @@ pub fn judge(ledger: &Ledger, answers: &[Answer]) -> Option<AaReport> {
     let chance = tail(tests, differences, contrast.alpha);
     let beyond_chance = differences > 0 && chance <= CHANCE + 1e-12;
     let expected = f64::from(tests) * contrast.alpha;
-    let mut report = AaReport { tests, differences, differing, level: contrast.alpha, expected, chance, beyond_chance, text: String::new() };
+    let mut report =
+        AaReport { tests, differences, differing, level: contrast.alpha, expected, chance, beyond_chance, text: String::new() };
     report.text = said(&report);
     Some(report)
 }

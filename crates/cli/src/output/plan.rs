@@ -2,7 +2,7 @@
 
 use bystander_lab::ledger::{Ledger, TrialRecord};
 use bystander_lab::place::Checkup;
-use bystander_lab::plan::{Expect, HookCommand, Kind, Lane, Plan};
+use bystander_lab::plan::{Expect, HookCommand, Kind, Lane, Plan, Ready};
 use bystander_lab::provenance::Difference;
 use bystander_model::FORMAT;
 use bystander_model::ids::RunId;

@@ -81,13 +81,17 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
             return Ok(conclude(plan, Seen::of_contaminated(plan, order, found), &Edits::default()));
         }
     }
+    let editing = place.editing();
     let mut edits = Edits::apply(&place.journal, &cast.on_disk, &cell.instrument, &place.marker(order), emit)?;
+    drop(editing);
     let given = Start { fill: &fill, port, gpus: &before.gpus };
     let watched = if edits.refusals.is_empty() { launch(place, plan, order, &cast, &edits, &given, emit).map(Some) } else { Ok(None) };
     let concluded = hooks::conclude(place, plan, order, &fill, emit);
     let changed = edits.changed_meanwhile();
     // Undone before anything else is looked at: also when the trial or the record failed.
+    let editing = place.editing();
     let undone = edits.undo(&place.journal, emit);
+    drop(editing);
     let seen = watched?;
     undone?;
     let mut seen = seen.unwrap_or_else(|| Seen::of_refused(plan, order, edits.refusals.clone()));
@@ -250,12 +254,12 @@ pub(super) fn with_causes(error: &dyn Error) -> String {
 
 /// From what was seen to the end of the trial.
 fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
-    let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, samples, started, .. } = seen;
+    let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, samples, started, traffic, .. } = seen;
     facts.edits.extend_from_slice(&edits.applied);
     let ready_s = facts.ready.as_ref().zip(started).map(|(ready, started)| ready.at.seconds_since(started));
     let readers: Vec<&dyn CauseReader> = readers.iter().map(|reader| &**reader).collect();
     let verdict = cause::classify(&facts, &readers);
-    let measured = metrics::Measured { ready_s, wall_s, peak_rss_bytes, samples: samples.as_ref(), traffic: None };
+    let measured = metrics::Measured { ready_s, wall_s, peak_rss_bytes, samples: samples.as_ref(), traffic: traffic.as_ref() };
     let read = metrics.finish(plan, &measured);
     TrialEnd {
         cause: verdict.cause,
@@ -271,6 +275,7 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         configuration: verdict.configuration,
         peak_rss_bytes,
         samples,
+        traffic,
         ..TrialEnd::new(verdict.outcome)
     }
 }

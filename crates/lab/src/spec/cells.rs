@@ -139,7 +139,8 @@ pub(super) fn all(levels: Levels<'_>, baseline: &Cell, section: Option<&Table<'_
     let message = format!("the plan has more than {MOST_CELLS} cells, and each is launched several times");
     let problem = Diagnostic::error("spec.too_many_cells", message);
     let span = declared.map(|(_, span)| span).or(section.map(|table| table.span.clone())).unwrap_or(0..0);
-    let help = "vary fewer factors at a time, declare the cells that matter in `plan.cells`, or name fewer instruments in `plan.instruments`";
+    let help =
+        "vary fewer factors at a time, declare the cells that matter in `plan.cells`, or name fewer instruments in `plan.instruments`";
     problems.push(&span, problem.help(help));
     vec![baseline.clone()]
 }

@@ -72,7 +72,10 @@ pub(super) fn check(plan: &Plan, root: &Table<'_>, problems: &mut Problems<'_>) 
     let place = |key: &str| section.as_ref().and_then(|table| table.get(key)).map_or(0..0, |item| item.span);
     if plan.kind == Kind::Williams {
         if plan.lane_count() > 1 {
-            let problem = Diagnostic::error("spec.williams_parallel", "a Williams design balances what one launch leaves to the next, and in lanes none comes alone after another");
+            let problem = Diagnostic::error(
+                "spec.williams_parallel",
+                "a Williams design balances what one launch leaves to the next, and in lanes none comes alone after another",
+            );
             problems.push(&place("parallel"), problem.help("leave `parallel` out, or write kind = \"blocks\""));
         }
         unbalanced(plan, &place, problems);
@@ -80,7 +83,8 @@ pub(super) fn check(plan: &Plan, root: &Table<'_>, problems: &mut Problems<'_>) 
     if plan.kind == Kind::Aa && (plan.declared || section.as_ref().is_some_and(|table| table.get("instruments").is_some())) {
         let key = if plan.declared { "cells" } else { "instruments" };
         let problem = Diagnostic::error("spec.aa_cells", "an A/A plan launches the baseline alone, under two labels");
-        problems.push(&place(key), problem.help(format!("leave `{key}` out; `bystander run --aa FILE` makes an A/A run of any experiment")));
+        problems
+            .push(&place(key), problem.help(format!("leave `{key}` out; `bystander run --aa FILE` makes an A/A run of any experiment")));
     }
     lane_variables(plan, &place("parallel"), problems);
 }
@@ -89,7 +93,11 @@ pub(super) fn check(plan: &Plan, root: &Table<'_>, problems: &mut Problems<'_>) 
 fn unbalanced(plan: &Plan, place: &impl Fn(&str) -> std::ops::Range<usize>, problems: &mut Problems<'_>) {
     let cycle = u32::try_from(blocks_of_cycle(plan.cells.len())).unwrap_or(u32::MAX);
     if plan.blocks.max < cycle {
-        let message = format!("carry-over is balanced after {cycle} blocks of these {} cells, and at most {} are run", plan.cells.len(), plan.blocks.max);
+        let message = format!(
+            "carry-over is balanced after {cycle} blocks of these {} cells, and at most {} are run",
+            plan.cells.len(),
+            plan.blocks.max
+        );
         let problem = Diagnostic::warning("spec.unbalanced_williams", message);
         problems.push(&place("kind"), problem.help(format!("run {cycle} blocks, or a multiple of them")));
     }
@@ -101,7 +109,8 @@ fn lane_variables(plan: &Plan, span: &std::ops::Range<usize>, problems: &mut Pro
     let set = plan.program.env.keys().chain(levels.flat_map(|level| level.env.keys().chain(&level.unset)));
     let taken = set.into_iter().find(|name| !plan.lanes.is_empty() && LANE_VARIABLES.contains(&name.as_str()));
     if let Some(name) = taken {
-        let problem = Diagnostic::error("spec.lane_variable", format!("`{name}` is set in the file, and `parallel` sets it for every lane"));
+        let problem =
+            Diagnostic::error("spec.lane_variable", format!("`{name}` is set in the file, and `parallel` sets it for every lane"));
         problems.push(span, problem.help("leave it to `parallel`, or hand `{gpus}` to the program in another way"));
     }
 }
@@ -114,6 +123,7 @@ pub(super) fn check_fresh(plan: &Plan, root: &Table<'_>, problems: &mut Problems
         return;
     }
     let item = root.get("program").and_then(|item| item.entries(problems)).and_then(|table| table.get("command"));
-    let problem = Diagnostic::error("spec.relative_program", format!("`{text}` is relative to the working directory, which is empty in every trial"));
+    let problem =
+        Diagnostic::error("spec.relative_program", format!("`{text}` is relative to the working directory, which is empty in every trial"));
     problems.push(&item.map_or(0..0, |item| item.span), problem.help(format!("write `{{folder}}/{}`", text.trim_start_matches("./"))));
 }

@@ -38,7 +38,10 @@ fn where_nothing_differs_nothing_is_found_and_every_block_is_run() {
     let aa = report.aa.expect("it is an A/A run");
     assert_eq!((aa.tests, aa.differences, aa.beyond_chance), (2, 0, false), "{}", aa.text);
     assert!(report.answers.iter().all(|answer| answer.verdict != Verdict::Effect));
-    assert_eq!(aa.text, "0 of 2 comparisons of the baseline with itself found a difference; at a level of 0.05 each, at most 0.10 are to be expected");
+    assert_eq!(
+        aa.text,
+        "0 of 2 comparisons of the baseline with itself found a difference; at a level of 0.05 each, at most 0.10 are to be expected"
+    );
 }
 
 #[test]

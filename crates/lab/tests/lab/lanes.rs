@@ -74,7 +74,9 @@ impl Place for Meeting {
         self.moved.notify_all();
         let (mut state, timeout) = self
             .moved
-            .wait_timeout_while(state, LIMIT, |state| order.slot.purpose == Purpose::Measure && !state.met.contains(&block) && !state.given_up && !state.asked)
+            .wait_timeout_while(state, LIMIT, |state| {
+                order.slot.purpose == Purpose::Measure && !state.met.contains(&block) && !state.given_up && !state.asked
+            })
             .expect("no panic");
         assert!(!timeout.timed_out(), "no companion came");
         state.running.remove(&order.trial);

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use bystander_lab::contrast::{contrasts, unanswered};
 use bystander_lab::plan::{Blocks, Plan, Rule};
 use bystander_lab::spec;
+use bystander_lab::summary::power;
 
 use crate::shown::FILE;
 
@@ -68,4 +70,43 @@ fn only_e_values_go_on_without_a_last_block() {
     let capped = plan("plan = { describe = true, rule = 'e-value', blocks = { min = 6, max = 20 } }");
     assert!(!capped.blocks.is_open() && capped.blocks.max == 20);
     assert_eq!(plan("plan = { describe = true }").rule, Rule::Fisher);
+}
+
+#[test]
+fn declared_cells_are_the_plan_and_what_they_cannot_answer_is_said() {
+    let text = "factors.a = { x = {}, y = { args = ['y'] } }\nfactors.b = { p = {}, q = { args = ['q'] }, r = { args = ['r'] } }\n\
+        plan.baseline = { a = 'x', b = 'p' }\n\
+        plan.cells = [{ a = 'y', b = 'q' }, { a = 'x', b = 'p' }, { b = 'p', a = 'y' }]";
+    let plan = plan(text);
+    assert_eq!(cells(&plan), ["x/p/none", "y/q/none", "y/p/none"], "the baseline comes first");
+    assert!(plan.declared);
+    let found: Vec<String> =
+        contrasts(&plan).iter().map(|contrast| format!("{}: {} against {}", contrast.about(&plan), contrast.treated, contrast.control)).collect();
+    assert_eq!(found, ["factor:a: y/p/none against x/p/none", "factor:b=q: y/q/none against y/p/none"]);
+    let said = power(&plan);
+    assert!(said.iter().any(|sentence| sentence.contains("b=r is not compared: no two declared cells differ in this alone")), "{said:?}");
+    assert!(unanswered(&self::plan("factors.a = { x = {}, y = { args = ['y'] } }\nplan.baseline = { a = 'x' }")).is_empty());
+}
+
+#[test]
+fn what_a_plan_decides_beside_its_cells_is_read() {
+    let text = "hooks = { prepare = [['a'], ['b', '{seed}']], cleanup = ['c'], timeout = '5s', strict = true }\n\
+        factors.a = { x = {}, y = { args = ['y'] } }\nplan = { baseline = { a = 'x' }, parallel = [[0, 1], []], padding = false }";
+    let plan = plan(text);
+    let gpus: Vec<&[u32]> = plan.lanes.iter().map(|lane| lane.gpus.as_slice()).collect();
+    assert_eq!(gpus, [&[0, 1][..], &[]]);
+    assert!(!plan.padding && plan.hooks.strict && plan.hooks.timeout.as_secs() == 5);
+    let names: Vec<(&str, usize)> = plan.hooks.all().map(|(name, commands)| (name, commands.len())).collect();
+    assert_eq!(names, [("prepare", 2), ("cleanup", 1)]);
+    let plain = self::plan("plan.describe = true");
+    assert!(plain.padding && plain.lane_count() == 1 && plain.lane(1).is_none() && plain.hooks.all().next().is_none());
+}
+
+#[test]
+fn an_aa_plan_is_its_baseline_under_two_labels() {
+    let plan = plan("factors.a = { x = {}, y = { args = ['y'] } }\nplan = { baseline = { a = 'x' }, kind = 'aa' }");
+    assert_eq!(cells(&plan), ["x/A/none", "x/A'/none"]);
+    assert_eq!(contrasts(&plan).len(), 1);
+    let alone = self::plan("plan.kind = 'aa'");
+    assert_eq!(cells(&alone), ["A/none", "A'/none"]);
 }
