@@ -55,7 +55,7 @@ pub(super) fn gravest<'a>(lines: impl Iterator<Item = &'a KeptLine>) -> Option<&
     let grave = || told.iter().filter(move |(severity, _)| *severity == most).map(|(_, line)| *line);
     let rank = |line: &KeptLine| prefix::split(&line.text).rank().map(str::to_owned);
     let first = rank(grave().next()?);
-    grave().filter(|line| rank(line) == first).last()
+    grave().rfind(|line| rank(line) == first)
 }
 
 #[cfg(test)]
