@@ -14,6 +14,8 @@ use crate::ledger::{Ledger, TrialRecord};
 use crate::stats::Tally;
 use crate::stats::fisher::{fisher, reaches};
 
+/// P-values this near to each other are one and the same, computed in another order.
+const TIE: f64 = 1.0 + 1e-9;
 /// The level at which an uneven share is told.
 const LEVEL: f64 = 0.05;
 
@@ -42,15 +44,17 @@ pub(super) fn finding(ledger: &Ledger) -> Option<String> {
         return None;
     }
     let p_of = |share: &Share<'_>| Some(fisher(tally(share.void, share.kept)?, tally(void - share.void, kept - share.kept)?).two_sided);
-    let (odd, p) = shares.iter().filter_map(|share| Some((share, p_of(share)?))).min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let tested: Vec<(&Share<'_>, f64)> = shares.iter().filter_map(|share| Some((share, p_of(share)?))).collect();
+    let least = tested.iter().map(|(_, p)| *p).min_by(f64::total_cmp)?;
+    // Of cells that tell the same, as two do that are all there are, the one that lost more is named.
+    let alike = tested.iter().filter(|(_, p)| *p <= least * TIE).map(|(share, _)| *share);
+    let odd = alike.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
     // Two cells make the same table twice.
     let tables = if shares.len() == 2 { 1.0 } else { shares.len() as f64 };
-    let p = (p * tables).min(1.0);
+    let p = (least * tables).min(1.0);
     if !reaches(p, LEVEL) {
         return None;
     }
-    // Of two cells that tell the same, the one that lost more is named.
-    let odd = shares.iter().filter(|share| p_of(share) == p_of(odd)).max_by(|one, other| rate(one).total_cmp(&rate(other))).unwrap_or(odd);
     let launches = odd.void + odd.kept;
     let others = void + kept - launches;
     let why: Vec<String> = reasons(of(ledger, odd.cell)).iter().map(|cause| format!("{} \u{d7}{}", cause.class, cause.count)).collect();
