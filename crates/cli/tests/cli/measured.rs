@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::world::{assert_nothing_left, python_world, run, text, trials};
 
-const SERVER: &str = r#"
+const SERVER: &str = r##"
 import http.server, json, sys, sizing
 
 asked = 0
@@ -46,7 +46,7 @@ for step in range(3000):
     print("step %d of many" % step)
 print("last tokens are 7", flush=True)
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"#;
+"##;
 
 const SIZING: &str = "def rest(total):\n    left = total - 5\n    return left\n";
 
@@ -146,11 +146,16 @@ fn a_server_of_somebody_else_is_never_asked_for_numbers() {
     stranger.set_nonblocking(true).expect("sets");
     let port = stranger.local_addr().expect("an address").port();
     let program = "command = ['python3', '-c', 'print(\"up\", flush=True); import time; time.sleep(600)']\nready = { log = 'up' }";
-    let metrics = format!("m = {{ http = 'http://127.0.0.1:{port}/', json = 'a' }}\np = {{ prometheus = 'up', when = 'after', url = 'http://127.0.0.1:{port}/metrics' }}");
+    let metrics = format!(
+        "m = {{ http = 'http://127.0.0.1:{port}/', json = 'a' }}\np = {{ prometheus = 'up', when = 'after', url = 'http://127.0.0.1:{port}/metrics' }}"
+    );
     let file = world.write("case/case.toml", &format!("[program]\n{program}\n[metrics]\n{metrics}\n[plan]\nblocks = 1\ndescribe = true\n"));
     let report: Value = run(&world, &file).run().exits(0).json();
     let trial = &trials(&report)[0];
-    assert_eq!((trial["outcome"].as_str(), &trial["metrics"]["m"], &trial["metrics"]["p"]), (Some("completed"), &Value::Null, &Value::Null));
+    assert_eq!(
+        (trial["outcome"].as_str(), &trial["metrics"]["m"], &trial["metrics"]["p"]),
+        (Some("completed"), &Value::Null, &Value::Null)
+    );
     for name in ["m", "p"] {
         let said = text(&trial["metric_evidence"][name]["text"]);
         assert!(said.contains("which is not of this trial"), "{said}");
