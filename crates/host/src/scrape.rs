@@ -10,7 +10,7 @@ pub mod series;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bystander_lab::plan::{MetricSource, Plan, When};
+use bystander_lab::plan::{MetricSource, Plan, Template, When};
 use bystander_model::engine::EngineReading;
 use bystander_supervise::Trial;
 use indexmap::IndexMap;
@@ -214,11 +214,13 @@ fn info_addresses(base: &str) -> [String; 2] {
     [format!("{base}/server_info"), format!("{base}/get_server_info")]
 }
 
-/// `http://HOST:PORT` of the program's server, by the conditions of its readiness.
+/// `http://HOST:PORT` of the program's server, by the conditions of its readiness, or else by where its traffic goes.
 fn base(plan: &Plan, fill: &[(&str, &str)]) -> Option<String> {
     let ready = plan.program.ready.as_ref()?;
     let of_address = ready.addresses().find_map(|address| origin(&address.fill(fill)));
-    of_address.or_else(|| ready.port.as_ref().map(|port| format!("http://127.0.0.1:{}", port.fill(fill).trim())))
+    let of_port = || ready.port.as_ref().map(|port| format!("http://127.0.0.1:{}", port.fill(fill).trim()));
+    let traffic = || plan.workload.as_ref()?.traffic.as_ref();
+    of_address.or_else(of_port).or_else(|| origin(&Template(traffic()?.url.clone()).fill(fill)))
 }
 
 /// An address without its path.

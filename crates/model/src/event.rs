@@ -21,6 +21,7 @@ use crate::outcome::{Cause, Outcome};
 use crate::provenance::Provenance;
 use crate::report::Conclusion;
 use crate::samples::Samples;
+use crate::traffic::Summary;
 use crate::watch::WatchEvent;
 
 /// One thing that happened.
@@ -141,6 +142,9 @@ pub struct TrialEnd {
     pub configuration: Option<Evidence>,
     /// Peak resident memory of the process tree, in bytes, as sampled.
     pub peak_rss_bytes: Option<u64>,
+    /// What came of built-in traffic; `None` without it, or where it did not come to its end.
+    #[serde(default)]
+    pub traffic: Option<Summary>,
     /// What the engine said of itself before and after the workload; `None` where nobody asked.
     #[serde(default)]
     pub engine: Option<EngineReading>,
@@ -166,6 +170,7 @@ impl TrialEnd {
             budget: None,
             configuration: None,
             peak_rss_bytes: None,
+            traffic: None,
             engine: None,
             samples: None,
         }

@@ -10,6 +10,7 @@ pub(crate) mod cells;
 pub(crate) mod closing;
 mod headline;
 pub(crate) mod restored;
+pub(crate) mod traffic;
 
 use bystander_model::report::Report;
 
@@ -47,6 +48,7 @@ pub fn text_again(report: &Report, style: &Style, again: &Again<'_>) -> String {
     answers::write(&mut page, report);
     beside::write(&mut page, report);
     cells::write(&mut page, report);
+    traffic::write(&mut page, report);
     answers::write_effects(&mut page, report);
     captures::write(&mut page, &report.captures);
     budget::write(&mut page, report);

@@ -7,6 +7,7 @@
 mod address;
 mod answer;
 mod arrivals;
+mod client;
 mod clock;
 mod connection;
 mod decode;
@@ -24,11 +25,13 @@ mod summary;
 mod words;
 
 pub use self::address::{Address, AddressError};
+pub use self::client::{ClientError, LOAD, SUMMARY, client};
 pub use self::fault::Fault;
 pub use self::http::{HttpError, Response};
 pub use self::prompts::{PromptError, check as check_prompts};
 pub use self::run::{Progress, RunError, effective_seed, run};
 pub use self::sse::{Event, Oversized, Scanner};
 
-/// The argument by which the executable learns that it is to be the client of a load; the file of the load and the folder of its results follow.
+/// The argument by which the executable learns that it is to be the client of a load; the folder that holds the load, and its
+/// results then, follows.
 pub const ARGUMENT: &str = "__traffic";

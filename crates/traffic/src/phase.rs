@@ -117,10 +117,11 @@ impl Engine {
         {
             let number = self.number;
             self.number += 1;
-            let started = clock::now();
-            part.measure.started(intended, started);
             let asks_usage = self.requests.asks_usage;
             let bytes = self.requests.bytes(number);
+            // What it takes to write a long prompt is the client's own lag, too.
+            let started = clock::now();
+            part.measure.started(intended, started);
             let exchange = Exchange {
                 number,
                 intended,

@@ -72,11 +72,11 @@ pub struct Progress {
     pub tokens: u64,
 }
 
-/// The seed of a load in one block: blocks differ, and all cells of a block are asked the same.
+/// The seed of a load in one block, from the load's and the block's: blocks differ, and all cells of a block are asked the same.
 #[must_use]
-pub fn effective_seed(seed: u64, block: u32) -> u64 {
+pub fn effective_seed(seed: u64, block: u64) -> u64 {
     // Two seeds that are near must not give the same prompts in blocks that are near (SplitMix64, Steele, Lea and Flood 2014).
-    let mixed = seed.wrapping_add(u64::from(block).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mixed = seed.wrapping_add(block.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)

@@ -5,6 +5,7 @@ mod fingerprint;
 pub(super) mod leftovers;
 mod probes;
 mod program;
+mod traffic;
 
 pub(super) use edits::spec;
 

@@ -8,6 +8,7 @@ use bystander_lab::plan::Plan;
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
 use bystander_model::samples::Samples;
+use bystander_model::traffic::Summary;
 use bystander_supervise::output::{OutputPaths, StreamSummary};
 
 use crate::metrics;
@@ -26,6 +27,8 @@ pub(super) struct Seen {
     /// The file of stacks, where some were taken.
     pub(super) stacks: Option<(Stream, PathBuf, StreamSummary)>,
     pub(super) workload: Option<[(Stream, PathBuf, StreamSummary); 2]>,
+    /// What came of built-in traffic.
+    pub(super) traffic: Option<Summary>,
 }
 
 impl Seen {
@@ -72,6 +75,7 @@ impl Seen {
             streams: None,
             stacks: None,
             workload: None,
+            traffic: None,
         }
     }
 }

@@ -1,4 +1,6 @@
-//! The workload: a command against the ready program, in a tree of its own with the same guarantees.
+//! The workload: a command against the ready program, or built-in traffic, in a tree of its own with the same guarantees.
+
+mod load;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -8,6 +10,7 @@ use bystander_lab::cause::WorkloadEnd;
 use bystander_lab::plan::Workload;
 use bystander_model::evidence::{Evidence, Stream};
 use bystander_model::ids::TrialId;
+use bystander_model::traffic::Summary;
 use bystander_model::reading::LogBlock;
 use bystander_supervise::Canceller;
 use bystander_supervise::command::{Command, KeeperProgram};
@@ -27,6 +30,8 @@ pub(super) struct Running {
     paths: OutputPaths,
     lines: Lines,
     end: Option<WorkloadEnd>,
+    /// Where built-in traffic leaves its results.
+    results: Option<PathBuf>,
 }
 
 fn started(spec: TrialSpec) -> Result<Trial, StartError> {
@@ -72,6 +77,8 @@ pub(super) struct Done {
     pub(super) end: WorkloadEnd,
     /// Its two streams, as they are kept.
     pub(super) outputs: [(Stream, PathBuf, StreamSummary); 2],
+    /// What came of built-in traffic, where it came to its end.
+    pub(super) traffic: Option<Summary>,
 }
 
 impl Running {
@@ -86,8 +93,13 @@ impl Running {
         hidden: &[String],
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let paths = OutputPaths { stdout: folder.join(Stream::Workload.name()), stderr: folder.join(Stream::WorkloadStderr.name()) };
+        let results = workload.traffic.as_ref().map(|traffic| load::lay(traffic, folder, fill)).transpose()?;
+        let argv = match &results {
+            Some(results) => load::command(results),
+            None => workload.command.iter().map(|word| word.fill(fill).into()).collect(),
+        };
         let command = Command {
-            argv: workload.command.iter().map(|word| word.fill(fill).into()).collect(),
+            argv,
             env: program.env.clone(),
             cwd: program.cwd.clone(),
             marker: program.marker.clone(),
@@ -108,6 +120,7 @@ impl Running {
             paths,
             lines: Lines { trial, last: [None, None] },
             end: None,
+            results,
         })
     }
 
@@ -151,6 +164,7 @@ impl Running {
         };
         self.trial.close();
         let OutputPaths { stdout, stderr } = self.paths;
-        Done { end, outputs: [(Stream::Workload, stdout, finished.stdout), (Stream::WorkloadStderr, stderr, finished.stderr)] }
+        let traffic = self.results.as_deref().and_then(load::summary);
+        Done { end, traffic, outputs: [(Stream::Workload, stdout, finished.stdout), (Stream::WorkloadStderr, stderr, finished.stderr)] }
     }
 }

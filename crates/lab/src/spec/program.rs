@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bystander_model::diagnostic::Diagnostic;
-
 use super::command::{command, environment};
 use super::instruments::spans;
 use super::item::Item;

@@ -1,6 +1,6 @@
 //! `program.ready`: the conditions that show that the program is ready.
 
-mod address;
+pub(super) mod address;
 mod generates;
 
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! The keys of every table of the experiment file, in one place: what is valid where, and where a misplaced key belongs.
 
 /// Keys of the file itself.
-pub(super) const ROOT: &[&str] = &["question", "program", "workload", "factors", "probes", "edits", "metrics", "plan", "hypotheses", "evidence", "conditions", "hooks"];
+pub(super) const ROOT: &[&str] =
+    &["question", "program", "workload", "factors", "probes", "edits", "metrics", "plan", "hypotheses", "evidence", "conditions", "hooks"];
 /// Keys of `[program]`.
 pub(super) const PROGRAM: &[&str] = &["command", "cwd", "env", "ready", "timeout", "stall", "grace", "fresh"];
 /// Keys of `program.ready`.
@@ -16,8 +17,23 @@ pub(super) const READY_GENERATES: &[&str] = &["url", "model", "prompt"];
 pub(super) const WORKLOAD: &[&str] = &["command", "timeout", "traffic"];
 /// Keys of `[workload.traffic]`.
 pub(super) const TRAFFIC: &[&str] = &[
-    "url", "model", "endpoint", "concurrency", "rate", "evenly", "requests", "duration", "warmup", "prompt", "output_tokens", "ignore_eos",
-    "timeout", "errors", "seed", "api_key_env", "body",
+    "url",
+    "model",
+    "endpoint",
+    "concurrency",
+    "rate",
+    "evenly",
+    "requests",
+    "duration",
+    "warmup",
+    "prompt",
+    "output_tokens",
+    "ignore_eos",
+    "timeout",
+    "errors",
+    "seed",
+    "api_key_env",
+    "body",
 ];
 /// Keys of `workload.traffic.prompt`.
 pub(super) const PROMPT: &[&str] = &["tokens", "random", "file", "seed"];
@@ -33,14 +49,28 @@ pub(super) const PROBE: &[&str] = &["name", "at", "after", "capture", "if", "uns
 pub(super) const EDIT: &[&str] =
     &["name", "file", "find", "insert_after", "insert_before", "replace", "sha256", "allow_undefined", "delivery"];
 /// Keys of a metric.
-pub(super) const METRIC: &[&str] = &[
-    "log", "workload", "file", "http", "prometheus", "from", "json", "pattern", "when", "url", "pick", "over", "scale", "margin", "unit",
-];
+pub(super) const METRIC: &[&str] =
+    &["log", "workload", "file", "http", "prometheus", "from", "json", "pattern", "when", "url", "pick", "over", "scale", "margin", "unit"];
 /// Keys of `log` and `workload` of a metric where they are a table.
 pub(super) const METRIC_JSON: &[&str] = &["json"];
 /// Keys of `[plan]`.
-pub(super) const PLAN: &[&str] =
-    &["baseline", "instruments", "blocks", "seed", "expect", "primary", "margin", "describe", "stop", "refused", "rule", "kind", "cells", "parallel", "padding"];
+pub(super) const PLAN: &[&str] = &[
+    "baseline",
+    "instruments",
+    "blocks",
+    "seed",
+    "expect",
+    "primary",
+    "margin",
+    "describe",
+    "stop",
+    "refused",
+    "rule",
+    "kind",
+    "cells",
+    "parallel",
+    "padding",
+];
 /// Keys of `program.fresh`.
 pub(super) const FRESH: &[&str] = &["cwd", "cache"];
 /// Keys of `[hooks]`.
@@ -50,8 +80,7 @@ pub(super) const BLOCKS: &[&str] = &["min", "max"];
 /// Keys of `[[hypotheses]]`.
 pub(super) const HYPOTHESIS: &[&str] = &["claim", "predicts"];
 /// Keys of a prediction.
-pub(super) const PREDICTION: &[&str] =
-    &["cell", "outcome", "cause", "metric", "above", "below", "within", "factor", "level", "effect"];
+pub(super) const PREDICTION: &[&str] = &["cell", "outcome", "cause", "metric", "above", "below", "within", "factor", "level", "effect"];
 /// Keys of `[[evidence]]`.
 pub(super) const EVIDENCE: &[&str] = &["log", "name"];
 
@@ -62,8 +91,6 @@ const TABLES: &[(&str, &[&str])] = &[
     ("in `program.ready`", READY),
     ("in `[plan]`", PLAN),
     ("in `[conditions]`", CONDITIONS),
-    ("in `[workload.traffic]`", TRAFFIC),
-    ("in `workload.traffic.prompt`", PROMPT),
     ("in `[[probes]]`", PROBE),
     ("in `[[edits]]`", EDIT),
     ("in a metric of `[metrics]`", METRIC),
@@ -76,6 +103,8 @@ const TABLES: &[(&str, &[&str])] = &[
     ("in `[[hypotheses]]`", HYPOTHESIS),
     ("in a prediction of `[[hypotheses]]`", PREDICTION),
     ("in `[[evidence]]`", EVIDENCE),
+    ("in `[workload.traffic]`", TRAFFIC),
+    ("in `workload.traffic.prompt`", PROMPT),
 ];
 
 /// Says where a key belongs, where it is a key of any table.

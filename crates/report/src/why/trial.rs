@@ -31,6 +31,9 @@ pub(crate) fn write(page: &mut Page<'_>, trial: &TrialReport) {
     if let Some(samples) = &trial.samples {
         memory(page, samples);
     }
+    if let Some(summary) = &trial.traffic {
+        super::traffic::write(page, summary);
+    }
     for receipt in &trial.receipts {
         page.led("  ", None, 4, &said(receipt));
     }

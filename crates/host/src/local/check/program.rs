@@ -43,12 +43,13 @@ pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathB
             problems.push(*problem);
         }
     }
-    if let Some(workload) = &plan.workload {
+    if let Some(workload) = plan.workload.as_ref().filter(|workload| workload.traffic.is_none()) {
         let command: Vec<String> = workload.command.iter().map(|word| word.fill(&fill)).collect();
         if let Err(problem) = runnable("workload", &command, &baseline, &plan.program.cwd) {
             problems.push(place(*problem, plan, &workload.spans, "command"));
         }
     }
+    super::traffic::check(plan, &baseline, problems);
     fixed_ports(plan, problems);
     python
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use bystander_lab::place::TrialOrder;
-use bystander_lab::plan::{Plan, Template};
+use bystander_lab::plan::{Plan, Template, Workload};
 use bystander_supervise::command::Command;
 use bystander_supervise::resolve::resolve;
 use indexmap::IndexMap;
@@ -60,7 +60,7 @@ impl Fill {
 
 /// Whether any text of the plan needs a port of the trial's own.
 pub(super) fn uses_port(plan: &Plan) -> bool {
-    texts(plan).any(|text| text.mentions("port"))
+    texts(plan).any(|text| text.mentions("port")) || plan.workload.iter().flat_map(Workload::texts).any(|text| text.mentions("port"))
 }
 
 /// Every text of the plan that is filled for a trial.
@@ -120,6 +120,9 @@ pub(super) fn hidden(plan: &Plan, command: &Command, fill: &[(&str, &str)]) -> V
     // Apart, or the last word of one would be taken for the name of the first of the other.
     let mut found = secrets::values(&words(command), env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     found.extend(secrets::values(&workload, std::iter::empty()));
+    let keys = plan.workload.iter().filter_map(|workload| workload.traffic.as_ref()?.api_key_env.as_ref());
+    let values = keys.filter_map(|name| command.env.get(&OsString::from(name))).map(|value| value.to_string_lossy().into_owned());
+    found.extend(values.filter(|value| !value.is_empty()));
     found.extend(ready::hidden(plan.program.ready.as_ref(), fill));
     found
 }

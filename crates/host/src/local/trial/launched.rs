@@ -17,8 +17,13 @@ use crate::{machine, proof};
 /// What is launched, where, and on which machine; secrets masked.
 pub(super) fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edits: &Edits, fill: &Fill) -> Provenance {
     let text = |value: &OsString| value.to_string_lossy().into_owned();
+    // The file says which variable holds a key, whatever its name looks like.
+    let key = plan.workload.as_ref().and_then(|workload| workload.traffic.as_ref()?.api_key_env.as_deref());
     let mut env: IndexMap<String, String> =
         command.env.iter().map(|(name, value)| (text(name), place.masker.variable(&text(name), &text(value)))).collect();
+    if let Some(value) = key.and_then(|key| env.get_mut(key)).filter(|value| !value.starts_with("<hidden:")) {
+        *value = place.masker.mask(value);
+    }
     // Its length says all of it.
     if let Some(padding) = env.get_mut(PADDING_VARIABLE) {
         *padding = format!("{} bytes", padding.len());

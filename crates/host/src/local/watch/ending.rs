@@ -87,6 +87,7 @@ impl Watch<'_> {
             started: Some(started),
             streams: Some([finished.stdout, finished.stderr]),
             stacks: self.stall.kept(),
+            traffic: self.done.as_ref().and_then(|done| done.traffic.clone()),
             workload: self.done.map(|done| done.outputs),
         }
     }

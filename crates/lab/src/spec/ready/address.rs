@@ -58,7 +58,7 @@ fn body(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<String> {
 }
 
 /// Reads an address.
-pub(super) fn address(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Template> {
+pub(in super::super) fn address(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Template> {
     let address = template(item, problems)?;
     if let Some(fault) = fault_of_address(&address.0) {
         problems.push(&item.span, item.invalid(fault).help("write it like \"http://127.0.0.1:{port}/health\""));
