@@ -178,8 +178,14 @@ impl<'a> Planned<'a> {
             .into_iter()
             .any(|trial| self.levels(trial).any(|level| level.env.contains_key(name) || level.unset.iter().any(|n| n == name)));
         let by_probe = self.any_probe() && (name == "PYTHONPATH" || name.starts_with("BYSTANDER_"));
-        let by_lane = self.lanes_differ() && crate::spec::LANE_VARIABLES.contains(&name);
+        let by_lane = self.lanes_differ() && (crate::spec::LANE_VARIABLES.contains(&name) || self.tells_lane(name));
         by_level || by_probe || by_lane || name == "BYSTANDER_TRIAL" || name == PADDING_VARIABLE
+    }
+
+    /// Whether a variable of the program tells it its lane or its GPUs.
+    fn tells_lane(&self, name: &str) -> bool {
+        let value = self.ledger.plan.program.env.get(name);
+        value.is_some_and(|value| value.mentions("lane") || value.mentions("gpus"))
     }
 
     /// The levels are what a program is configured by, directly or through what it derives from them.

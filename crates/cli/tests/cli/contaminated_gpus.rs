@@ -217,7 +217,7 @@ fn runs_that_want_the_same_gpu_take_turns_and_others_do_not_wait() {
     until("the first run to have the GPU", LIMIT, || world.path("first/up").exists());
     all_completed(&with(&nvml, run(&world, &third)).run().exits(0).json());
     let waits = with(&nvml, run(&world, &second)).start();
-    until("the second run to wait", LIMIT, || waits.stderr().contains("waiting: a trial of another run uses GPU-00000000-"));
+    until("the second run to wait", LIMIT, || waits.stderr().contains("waiting: another trial uses GPU-00000000-"));
     assert!(!world.path("second/up").exists(), "two runs on one GPU");
     world.write("first/done", "");
     all_completed(&holds.wait().exits(0).json());

@@ -10,7 +10,7 @@ use crate::world::{LIMIT, assert_nothing_left, run, text, trials, world};
 
 /// Writes an experiment on a shell script and gives its path.
 fn experiment(world: &World, script: &str, more: &str) -> std::path::PathBuf {
-    let file = world.path().join("x.toml");
+    let file = world.path("x.toml");
     fs::write(&file, format!("[program]\ncommand = ['sh', '-c', '''{script}''']\n{more}")).expect("written");
     file
 }
@@ -26,7 +26,7 @@ const MEET: &str = r#"touch "$M/$B.$L"; i=0; while [ $(ls "$M" | grep -c "^$B\."
 #[test]
 fn two_lanes_run_trials_of_one_block_at_the_same_time_each_with_gpus_and_a_number_of_its_own() {
     let world = world();
-    fs::create_dir(world.path().join("marks")).expect("made");
+    fs::create_dir(world.path("marks")).expect("made");
     let more = "env = { M = '{folder}/marks', B = '{seed}', L = '{lane}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\n\
         plan = { baseline = { a = 'x' }, parallel = [[3], [5, 6]], blocks = 4, describe = true }";
     let file = experiment(&world, MEET, more);
@@ -55,13 +55,13 @@ fn killed_with_two_trials_in_flight_both_are_closed_and_the_run_goes_on() {
     let file = experiment(&world, script, more);
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let mut running = run(&world, &file).start();
-        until("both lanes run", LIMIT, || ["lane1", "lane2"].iter().all(|mark| world.path().join(mark).exists()));
+        until("both lanes run", LIMIT, || ["lane1", "lane2"].iter().all(|mark| world.path(mark).exists()));
         running.signal(signal);
         assert_eq!(running.wait().code, code);
         until("nothing of the trials is left", LIMIT, || world.trial_processes().is_empty());
-        ["lane1", "lane2"].iter().for_each(|mark| fs::remove_file(world.path().join(mark)).expect("removed"));
+        ["lane1", "lane2"].iter().for_each(|mark| fs::remove_file(world.path(mark)).expect("removed"));
     }
-    fs::write(world.path().join("go"), "").expect("written");
+    fs::write(world.path("go"), "").expect("written");
     let report = run(&world, &file).run().exits(0).json();
     let with = |outcome: &str| trials(&report).iter().filter(|trial| trial["outcome"] == outcome).count();
     assert_eq!((with("interrupted"), with("completed")), (4, 4), "{report:#}");
@@ -85,8 +85,11 @@ fn hooks_run_around_the_run_and_its_trials_in_order_and_also_after_ctrl_c() {
     let script = r#"[ "$(ls)" = seeded ] && [ -z "$(ls "$TRITON_CACHE_DIR")" ] && echo x > "$TRITON_CACHE_DIR/kernel" && printf 'program\n' >> "$D/log""#;
     let file = experiment(&world, script, &more);
     let report = world.bystander(["run", "--json", "--why"]).args([&file]).run().exits(0).json();
-    let said = || fs::read_to_string(world.path().join("log")).expect("written");
-    assert_eq!(said().lines().collect::<Vec<_>>(), ["setup", "prepare", "program", "conclude", "prepare", "program", "conclude", "cleanup"]);
+    let said = || fs::read_to_string(world.path("log")).expect("written");
+    assert_eq!(
+        said().lines().collect::<Vec<_>>(),
+        ["setup", "prepare", "program", "conclude", "prepare", "program", "conclude", "cleanup"]
+    );
     let cwds: BTreeSet<&str> = trials(&report).iter().map(|trial| text(&trial["provenance"]["cwd"])).collect();
     assert_eq!(cwds.len(), 2);
     assert!(cwds.iter().all(|cwd| cwd.ends_with("/cwd") && !std::path::Path::new(cwd).with_file_name("cache").exists()), "{cwds:?}");
@@ -95,10 +98,10 @@ fn hooks_run_around_the_run_and_its_trials_in_order_and_also_after_ctrl_c() {
         assert!(text(provenance(trial, "HF_HOME")).ends_with("/huggingface"), "models stay where they are");
     }
 
-    fs::remove_file(world.path().join("log")).expect("removed");
+    fs::remove_file(world.path("log")).expect("removed");
     let file = experiment(&world, r#"printf 'program\n' >> "$D/log"; exec sleep 1000"#, &more);
     let mut running = run(&world, &file).start();
-    until("the program runs", LIMIT, || fs::read_to_string(world.path().join("log")).is_ok_and(|log| log.contains("program")));
+    until("the program runs", LIMIT, || fs::read_to_string(world.path("log")).is_ok_and(|log| log.contains("program")));
     running.signal(Signal::INT);
     running.wait().exits(130);
     assert_eq!(said().lines().collect::<Vec<_>>(), ["setup", "prepare", "program", "conclude", "cleanup"]);
@@ -167,12 +170,12 @@ fn an_aa_run_that_was_stopped_is_not_taken_up_by_a_run_of_the_file_nor_the_other
     let mut stopped = Vec::new();
     for words in [&["run", "--json"][..], &["run", "--json", "--aa"]] {
         let mut running = world.bystander(words.iter().copied()).args([&file]).start();
-        until("it runs", LIMIT, || world.path().join("here").exists());
+        until("it runs", LIMIT, || world.path("here").exists());
         running.signal(Signal::INT);
         stopped.push(text(&running.wait().exits(130).json()["run"]).to_owned());
-        fs::remove_file(world.path().join("here")).expect("removed");
+        fs::remove_file(world.path("here")).expect("removed");
     }
-    fs::write(world.path().join("go"), "").expect("written");
+    fs::write(world.path("go"), "").expect("written");
     let own = run(&world, &file).run().json();
     let aa = world.bystander(["run", "--json", "--aa"]).args([&file]).run().json();
     assert_eq!([text(&own["run"]), text(&aa["run"])], [stopped[0].as_str(), stopped[1].as_str()]);

@@ -150,7 +150,7 @@ fn a_run_that_waits_for_its_turn_says_so_and_can_be_interrupted() {
     let mut holder = run(&fast.world, &holding).start();
     until("a launch of the first run", LIMIT, || !fast.world.trial_processes().is_empty());
     let mut waiting = fast.run().start();
-    until("the other one waits", LIMIT, || waiting.stderr().contains("waiting: a trial of another run uses or edits"));
+    until("the other one waits", LIMIT, || waiting.stderr().contains("waiting: another trial uses or edits"));
     assert!(fast.source_is_original(), "nothing is edited under a program that runs");
     for running in [&mut waiting, &mut holder] {
         running.signal(Signal::INT);

@@ -33,10 +33,13 @@ const GPUS: &str = "/gpu";
 /// What somebody else is doing with a path that has to be waited for.
 pub(super) fn taken(path: &Path) -> String {
     match path.strip_prefix(GPUS) {
-        Ok(uuid) => format!("a trial of another run uses {}", uuid.display()),
-        Err(_file) => format!("a trial of another run uses or edits {}", path.display()),
+        Ok(uuid) => format!("another trial uses {}", uuid.display()),
+        Err(_file) => format!("another trial uses or edits {}", path.display()),
     }
 }
+
+/// Waits that are shorter are not told.
+const WORTH_TELLING: Duration = Duration::from_millis(100);
 
 /// What came of the wait for turns.
 pub(super) enum Turn {
@@ -116,7 +119,7 @@ impl Wanted {
         let mut held = Vec::new();
         for (path, part) in &self.0 {
             let locks = Locks::open(folder, path)?;
-            let mut told = false;
+            let (mut told, since) = (false, Instant::now());
             // Who waits holds the gate, so that those who come later cannot pass for ever.
             let mut gate = None;
             loop {
@@ -126,7 +129,9 @@ impl Wanted {
                 if gate.is_some() && locks.take(*part)? {
                     break;
                 }
-                if !std::mem::replace(&mut told, true) {
+                // Who only passes by, as another lane does, is not worth a word.
+                if !told && since.elapsed() >= WORTH_TELLING {
+                    told = true;
                     waiting(path);
                 }
                 if canceller.is_cancelled() || until.is_some_and(|until| Instant::now() >= until) {
@@ -289,8 +294,8 @@ mod tests {
         let both = take(&["GPU-1", "GPU-2"]);
         assert!(is_held(&both) && is_held(&take(&["GPU-3"])) && is_held(&take(&[])));
         let Turn::Waited(path) = take(&["GPU-3", "GPU-2"]) else { panic!("GPU-2 is taken") };
-        assert_eq!(taken(&path), "a trial of another run uses GPU-2");
-        assert_eq!(taken(Path::new("/a/x")), "a trial of another run uses or edits /a/x");
+        assert_eq!(taken(&path), "another trial uses GPU-2");
+        assert_eq!(taken(Path::new("/a/x")), "another trial uses or edits /a/x");
         drop(both);
         assert!(is_held(&take(&["GPU-2", "GPU-3"])));
     }
