@@ -45,7 +45,8 @@ fn read_one(file: &OldLogFile, plan: &Plan) -> Result<OldLog, String> {
         return Err(format!("it has {} GiB, and more than {} is not read", metadata.len() >> 30, LARGEST >> 30));
     }
     let opened = File::open(&file.log).map_err(|error| error.to_string())?;
-    let mut log = old_log::read(file, plan, BufReader::with_capacity(BUFFER, opened), reading::readers()()).map_err(|error| error.to_string())?;
+    let mut log =
+        old_log::read(file, plan, BufReader::with_capacity(BUFFER, opened), reading::readers()()).map_err(|error| error.to_string())?;
     if log.bytes == 0 {
         return Err("it is empty, and shows nothing".to_owned());
     }
@@ -58,7 +59,8 @@ fn read_one(file: &OldLogFile, plan: &Plan) -> Result<OldLog, String> {
 /// What looks secret in the command and the environment may stand in a log of the same program too.
 fn secrets(plan: &Plan) -> Vec<String> {
     let command: Vec<String> = plan.program.command.iter().map(|word| word.0.clone()).collect();
-    let own: Vec<(String, String)> = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let own: Vec<(String, String)> =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
     let set = plan.program.env.iter().map(|(name, value)| (name.as_str(), value.0.as_str()));
     values(&command, own.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(set))
 }

@@ -119,9 +119,8 @@ fn no_longer_holds(then: &Conclusion, now: &Answer) -> bool {
 }
 
 fn within(ledger: &Ledger, time: TimeNs, then: &Conclusion, now: &Answer) -> Superseded {
-    let later = |id: &TrialId| ledger.trials.get(id).is_some_and(|trial| trial.started > time);
-    let named = now.evidence.iter().filter_map(|evidence| evidence.trial).find(later);
-    let trial = named.or_else(|| now.trials.iter().copied().find(later));
+    let later = |id: TrialId| ledger.trials.get(&id).is_some_and(|trial| trial.started > time);
+    let trial = speaking(ledger, now, later);
     let by = trial.map_or_else(|| "by what was seen after it".to_owned(), |trial| format!("by trial {trial}"));
     Superseded {
         run: ledger.run.0.clone(),
@@ -146,7 +145,7 @@ fn between(ledger: &Ledger, other: &OtherRun, theirs: &Conclusion, ours: &Answer
     let at = ledger.concluded.last().map_or(ledger.started, |(time, _)| *time);
     let theirs_is_older = other.time < at;
     if theirs_is_older {
-        let trial = ours.evidence.iter().find_map(|evidence| evidence.trial).or_else(|| ours.trials.first().copied());
+        let trial = speaking(ledger, ours, |_| true);
         let by = trial.map_or_else(String::new, |trial| format!(", trial {trial}"));
         return Superseded {
             run: other.run.0.clone(),
@@ -185,6 +184,14 @@ fn between(ledger: &Ledger, other: &OtherRun, theirs: &Conclusion, ours: &Answer
         ),
         evidence: Vec::new(),
     }
+}
+
+/// The trial that an answer rests on: one that it names as evidence, of another cell than the baseline, where there is such a one.
+fn speaking(ledger: &Ledger, answer: &Answer, holds: impl Fn(TrialId) -> bool) -> Option<TrialId> {
+    let named = answer.evidence.iter().filter_map(|evidence| evidence.trial).chain(answer.trials.iter().copied());
+    let all: Vec<TrialId> = named.filter(|id| holds(*id)).collect();
+    let of_another = |id: &TrialId| ledger.trials.get(id).is_some_and(|trial| trial.slot.cell != ledger.plan.baseline);
+    all.iter().copied().find(of_another).or_else(|| all.first().copied())
 }
 
 fn evidence_of(answer: &Answer, trial: Option<TrialId>) -> Vec<Evidence> {

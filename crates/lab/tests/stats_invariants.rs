@@ -4,7 +4,7 @@ use bystander_lab::stats::boschloo::boschloo;
 use bystander_lab::stats::equivalence::{tost, tost_ratio, tost_sign_flip};
 use bystander_lab::stats::evalue;
 use bystander_lab::stats::fisher::{fisher, mid_p_greater};
-use bystander_lab::stats::kalibera_jones::mean_ratio;
+use bystander_lab::stats::kalibera_jones::{mean_ratio, p_of_no_difference};
 use bystander_lab::stats::location::{paired_shift, two_sample_shift};
 use bystander_lab::stats::multiplicity::{benjamini_hochberg, holm};
 use bystander_lab::stats::peeking::{plan_power, worst_case};
@@ -273,4 +273,51 @@ fn bad_input_is_an_error_and_not_a_panic() {
     let p = fisher(none, none);
     assert!((p.two_sided - 1.0).abs() < 1e-12 && (p.greater - 1.0).abs() < 1e-12);
     assert!(holm(&[]).unwrap().is_empty());
+}
+
+proptest! {
+    /// The p of a ratio of means is where its interval begins to hold 1.
+    #[test]
+    fn the_p_of_a_ratio_of_means_is_that_of_its_interval(
+        x in proptest::collection::vec(90.0_f64..110.0, 4..8), y in proptest::collection::vec(90.0_f64..110.0, 4..8),
+    ) {
+        let p = p_of_no_difference(&x, &y).unwrap();
+        prop_assert!((0.0..=1.0).contains(&p));
+        let leaves_out = |level: f64| mean_ratio(&x, &y, level).is_ok_and(|found| found.interval.low > 1.0 || found.interval.high < 1.0);
+        // Below that an interval of few launches holds everything.
+        if p < 0.99 && p > 1e-3 {
+            prop_assert!(leaves_out(1.0 - p - 1e-3 * p.min(1.0 - p)), "the interval just below holds 1 at {p}");
+            prop_assert!(!leaves_out((1.0 - p + 1e-3 * p).min(1.0 - 1e-12)), "the interval just above leaves 1 out at {p}");
+        }
+        let (other, same) = (p_of_no_difference(&y, &x).unwrap(), p_of_no_difference(&x, &x).unwrap());
+        prop_assert!(p <= 1e-3 || (p - other).abs() < 1e-6, "{p} and {other}: the two arms are treated alike");
+        prop_assert!(same > 0.999, "{same}");
+    }
+
+    /// The e-process gains nothing in expectation where both arms are alike, whatever came before: its next factor is at most one on average.
+    #[test]
+    fn the_next_factor_of_the_e_process_is_at_most_one_on_average(
+        before in proptest::collection::vec((any::<bool>(), any::<bool>()), 0..12), rate in 0.0_f64..=1.0,
+    ) {
+        let one = |failed: bool| Tally::new(u32::from(failed), 1).unwrap();
+        let blocks: Vec<(Tally, Tally)> = before.iter().map(|(a, b)| (one(*a), one(*b))).collect();
+        let last = |blocks: &[(Tally, Tally)]| evalue::two_proportions(blocks, evalue::GAMMA).unwrap().last().copied().unwrap_or(1.0);
+        let now = last(&blocks);
+        let mut expected = 0.0;
+        for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {
+            let chance = |failed: bool| if failed { rate } else { 1.0 - rate };
+            let next = last(&[&blocks[..], &[(one(a), one(b))]].concat());
+            prop_assert!(next <= now * 4.0 * (1.0 + 1e-9), "no block multiplies by more than four");
+            expected += chance(a) * chance(b) * next;
+        }
+        prop_assert!(expected <= now * (1.0 + 1e-9), "{expected} after {now}");
+    }
+}
+
+#[test]
+fn the_worst_case_of_the_e_process_is_what_counting_says() {
+    // Four blocks of complete separation either way get to 20, and nothing shorter or less: 2 of 256 sequences, each with four failures.
+    let worst = evalue::worst_case(0.05, 4).unwrap();
+    assert!((worst - 2.0 / 256.0).abs() < 1e-9, "{worst}");
+    assert_eq!(evalue::worst_case(0.05, 3).unwrap(), 0.0);
 }

@@ -44,7 +44,7 @@ pub fn against(ledger: &Ledger, log: &OldLog, cell: &Cell) -> AgainstCell {
 #[must_use]
 pub fn report(ledger: &Ledger, log: &OldLog) -> OldLogReport {
     let against: Vec<AgainstCell> = ledger.plan.cells.iter().map(|cell| against(ledger, log, cell)).collect();
-    let text = format!("{} {}", outcome_said(log), use_said(ledger, log, &against));
+    let text = format!("{} {}", use_said(ledger, log, &against), outcome_said(log));
     OldLogReport { log: log.clone(), against, text }
 }
 
@@ -77,8 +77,7 @@ fn use_said(ledger: &Ledger, log: &OldLog, against: &[AgainstCell]) -> String {
         Some(differs_said(&base.differs))
     };
     let why = why.unwrap_or_else(|| "nothing of it can be compared".to_owned());
-    let last = if log.outcome == Outcome::Undetermined { "" } else { " What it shows, it shows of its own run alone." };
-    format!("It cannot serve as the baseline {baseline}: {why}.{last}")
+    format!("It cannot serve as the baseline {baseline}: {why}.")
 }
 
 fn differs_said(differs: &[String]) -> String {
