@@ -3,7 +3,7 @@
 mod lanes;
 mod recorder;
 
-use bystander_model::event::{Event, EventBody, Origin, RunEnd, TrialEnd};
+use bystander_model::event::{Event, EventBody, Origin, RunEnd, Session, TrialEnd};
 use bystander_model::ids::RunId;
 use bystander_model::old_log::OldLog;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
@@ -39,16 +39,47 @@ pub fn create(run: &RunId, plan: &Plan, seed: u64, version: &str, checkup: &Chec
 /// # Errors
 /// [`LabError::Changed`] names what changed; [`LabError::Record`] when the resume cannot be recorded.
 pub fn resume(ledger: &mut Ledger, fingerprint: &IndexMap<String, String>, sink: &mut dyn Sink) -> Result<(), LabError> {
+    resume_in(ledger, fingerprint, None, sink)
+}
+
+/// The same, by a process that is recorded: where the machine was restarted meanwhile, that is said of the trials that it ended.
+///
+/// # Errors
+/// As [`resume`].
+pub fn resume_in(
+    ledger: &mut Ledger,
+    fingerprint: &IndexMap<String, String>,
+    session: Option<&Session>,
+    sink: &mut dyn Sink,
+) -> Result<(), LabError> {
     if let Some(what) = changed(&ledger.fingerprint, fingerprint) {
         return Err(LabError::Changed { what });
     }
     let unfinished = ledger.unfinished();
     let mut recorder = Recorder { ledger, sink };
+    let restarted = session.is_some_and(|session| was_restarted(recorder.ledger, session));
     recorder.emit(None, Origin::Lab, EventBody::RunResumed)?;
+    if let Some(session) = session {
+        recorder.emit(None, Origin::Lab, EventBody::Session(session.clone()))?;
+    }
     for trial in unfinished {
-        recorder.emit(Some(trial), Origin::Lab, EventBody::TrialEnded(died_with_us()))?;
+        recorder.emit(Some(trial), Origin::Lab, EventBody::TrialEnded(died_with_us(restarted)))?;
     }
     Ok(())
+}
+
+/// Records which process conducts a new run.
+///
+/// # Errors
+/// [`LabError::Record`] when it cannot be recorded.
+pub fn begin_session(ledger: &mut Ledger, session: &Session, sink: &mut dyn Sink) -> Result<(), LabError> {
+    Recorder { ledger, sink }.emit(None, Origin::Lab, EventBody::Session(session.clone()))
+}
+
+/// Whether the machine was started anew since the last process conducted the run; what cannot be told is no restart.
+fn was_restarted(ledger: &Ledger, now: &Session) -> bool {
+    let before = ledger.sessions.last().and_then(|(_, session)| session.boot.as_ref());
+    before.zip(now.boot.as_ref()).is_some_and(|(before, now)| before != now)
 }
 
 /// The first thing that is not as it was.
@@ -96,8 +127,9 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn died_with_us() -> TrialEnd {
-    ended(Outcome::Interrupted, "interrupted", CauseGroup::Harness, "bystander was killed while this trial ran")
+fn died_with_us(restarted: bool) -> TrialEnd {
+    let text = if restarted { "the machine was restarted while this trial ran" } else { "bystander was killed while this trial ran" };
+    ended(Outcome::Interrupted, "interrupted", CauseGroup::Harness, text)
 }
 
 /// The run goes on with another launch here once the trouble is over.

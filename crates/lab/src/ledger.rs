@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bystander_model::cell::Cell;
 use bystander_model::edit::{AppliedEdit, RevertedEdit};
-use bystander_model::event::{Event, EventBody, FileProof, Origin, Purpose, RunEnd, Slot, TrialEnd};
+use bystander_model::event::{Event, EventBody, FileProof, Origin, Purpose, RunEnd, Session, Slot, TrialEnd};
 use bystander_model::evidence::Stream;
 use bystander_model::hit::{Hit, Receipt};
 use bystander_model::hook::HookRun;
@@ -48,6 +48,8 @@ pub struct Ledger {
     pub notes: Vec<String>,
     /// Commands that were run before the first launch and after the last.
     pub hooks: Vec<HookRun>,
+    /// The processes that conducted it, each with the first trial that it could make.
+    pub sessions: Vec<(TrialId, Session)>,
     /// How it came to its end; `None` while it runs or after it was killed.
     pub end: Option<RunEnd>,
     next_seq: BTreeMap<(Option<TrialId>, Origin), u64>,
@@ -136,6 +138,7 @@ impl Ledger {
             concluded: Vec::new(),
             notes: Vec::new(),
             hooks: Vec::new(),
+            sessions: Vec::new(),
             end: None,
             next_seq: BTreeMap::new(),
         })
@@ -158,6 +161,7 @@ impl Ledger {
     fn apply_to_run(&mut self, event: &Event) {
         match &event.body {
             EventBody::RunResumed => self.end = None,
+            EventBody::Session(session) => self.sessions.push((self.next_trial(), session.clone())),
             EventBody::RunEnded(end) => self.end = Some(end.clone()),
             EventBody::Restored { files } => self.restored = Some(files.clone()),
             EventBody::OldLog(log) => self.old_logs.push((**log).clone()),

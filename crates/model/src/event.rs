@@ -177,6 +177,18 @@ impl TrialEnd {
     }
 }
 
+/// A process that conducts a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The version of Bystander.
+    pub version: String,
+    /// The kernel's id of this start of the machine; `None` where it cannot be told.
+    #[serde(default)]
+    pub boot: Option<String>,
+    /// The process.
+    pub pid: u32,
+}
+
 /// A file that an instrument touched or could have touched, before the run and now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileProof {
@@ -210,6 +222,8 @@ pub enum EventBody {
     },
     /// The same command took up a run that had been stopped.
     RunResumed,
+    /// A process began to conduct the run, or went on with it: it follows the start and every resume.
+    Session(Session),
     /// A trial takes its place in the plan.
     TrialStarted {
         /// Where it stands.

@@ -88,6 +88,7 @@ pub fn event_line(event: &Event, names: &Names) -> Option<String> {
         | EventBody::Receipt(_)
         | EventBody::Output { .. }
         | EventBody::Watch(_)
+        | EventBody::Session(_)
         | EventBody::Concluded { .. } => return None,
     };
     Some(format!("{}  {said}", names.place(event.trial)))

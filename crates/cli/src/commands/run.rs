@@ -13,7 +13,7 @@ use bystander_lab::place::{Checkup, LabError, Place as _};
 use bystander_lab::plan::{Kind, Plan, Refused};
 use bystander_lab::{spec, summary};
 use bystander_model::diagnostic::{Diagnostic, Severity};
-use bystander_model::event::{EventBody, RunEnd};
+use bystander_model::event::{EventBody, RunEnd, Session};
 use bystander_model::ids::TimeNs;
 use bystander_model::old_log::OldLog;
 use bystander_store::{RunLock, RunRecord, RunStatus, StateDir, Store};
@@ -132,7 +132,7 @@ fn conducted(
     }
     if let Some(ledger) = &mut ledger {
         let mut recording = Recording::of_existing(store, progress);
-        conduct::resume(ledger, &checkup.fingerprint, &mut recording).map_err(|error| of_lab(&error))?;
+        conduct::resume_in(ledger, &checkup.fingerprint, Some(&session()), &mut recording).map_err(|error| of_lab(&error))?;
         ledger.plan.unmask(plan);
         let end = conduct::conduct(ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
         return Ok((ledger.clone(), end));
@@ -144,6 +144,7 @@ fn conducted(
     let mut recording = Recording::of_new(store, record, progress);
     let mut ledger =
         conduct::create(&run, &masked, seed, env!("CARGO_PKG_VERSION"), checkup, &mut recording).map_err(|error| of_lab(&error))?;
+    conduct::begin_session(&mut ledger, &session(), &mut recording).map_err(|error| of_lab(&error))?;
     ledger.plan.unmask(plan);
     conduct::take_old_logs(&mut ledger, old_logs, &mut recording).map_err(|error| of_lab(&error))?;
     let end = conduct::conduct(&mut ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
@@ -165,6 +166,12 @@ fn newest_unfinished(store: &Store, plan: &Plan) -> Result<Option<RunRecord>, Fa
 fn is_aa(store: &Store, run: &RunRecord) -> Result<bool, Failure> {
     let first = store.events(&run.id).and_then(|mut events| events.next().transpose()).map_err(|error| state::of_store(&error))?;
     Ok(matches!(first.map(|event| event.body), Some(EventBody::RunStarted { plan, .. }) if plan["kind"] == "aa"))
+}
+
+/// This process, as it is recorded. A pid means something only on the same start of the machine.
+fn session() -> Session {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|boot| boot.trim().to_owned());
+    Session { version: env!("CARGO_PKG_VERSION").to_owned(), boot, pid: std::process::id() }
 }
 
 /// A seed that nobody chose; it is recorded and shown, so that the order can be had again.
