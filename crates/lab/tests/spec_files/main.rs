@@ -5,4 +5,5 @@ mod disk;
 mod example;
 mod layout;
 mod property;
+mod ready;
 mod shown;

@@ -28,12 +28,12 @@ pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Gener
     }
     let table = item.table(schema::READY_GENERATES, problems)?;
     let url = match table.get("url") {
-        Some(item) => address(&item, problems)?,
-        None => Template(URL.to_owned()),
+        Some(item) => address(&item, problems),
+        None => Some(Template(URL.to_owned())),
     };
     let model = text(&table, "model", problems);
     let prompt = text(&table, "prompt", problems);
-    Some(GeneratesReady { url, model, prompt: prompt.unwrap_or_else(|| Template(PROMPT.to_owned())) })
+    Some(GeneratesReady { url: url?, model, prompt: prompt.unwrap_or_else(|| Template(PROMPT.to_owned())) })
 }
 
 fn text(table: &Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Template> {
