@@ -44,7 +44,7 @@ pub fn against(ledger: &Ledger, log: &OldLog, cell: &Cell) -> AgainstCell {
 #[must_use]
 pub fn report(ledger: &Ledger, log: &OldLog) -> OldLogReport {
     let against: Vec<AgainstCell> = ledger.plan.cells.iter().map(|cell| against(ledger, log, cell)).collect();
-    let text = format!("{} {}", use_said(ledger, log, &against), outcome_said(log));
+    let text = format!("{} {}", use_said(ledger, &against), outcome_said(log));
     OldLogReport { log: log.clone(), against, text }
 }
 
@@ -61,7 +61,7 @@ fn outcome_said(log: &OldLog) -> String {
     }
 }
 
-fn use_said(ledger: &Ledger, log: &OldLog, against: &[AgainstCell]) -> String {
+fn use_said(ledger: &Ledger, against: &[AgainstCell]) -> String {
     let baseline = ledger.plan.baseline.to_string();
     let Some(base) = against.iter().find(|cell| cell.cell == baseline) else { return String::new() };
     let same: Vec<&str> = against.iter().filter(|cell| cell.same).map(|cell| cell.cell.as_str()).collect();

@@ -16,7 +16,7 @@ pub(super) fn read(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>)
     for table in tables(root, "evidence", schema::EVIDENCE, problems) {
         let Some(item) = table.require("log", r#"log = "baseline_clean.log""#, problems) else { continue };
         let Some(path) = item.some_text(problems) else { continue };
-        let named = table.get("name").map(|item| (item.some_text(problems).map(str::to_owned), item.span.clone()));
+        let named = table.get("name").map(|item| (item.some_text(problems).map(str::to_owned), item.span));
         let file = Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
         let (name, span) = match named {
             Some((Some(name), span)) => (name, span),
