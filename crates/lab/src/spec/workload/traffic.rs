@@ -52,26 +52,30 @@ pub(super) fn read(table: &Table<'_>, folder: &Path, problems: &mut Problems<'_>
         template(&item, problems)
     });
     let output_tokens = table.get("output_tokens").and_then(|item| item.integer(1..=10_000_000, problems));
-    let load = Load {
+    let warmup = table.get("warmup").and_then(|item| warmup(&item, problems));
+    let ignore_eos = table.get("ignore_eos").and_then(|item| item.flag(problems)).unwrap_or(false);
+    let timeout = table.get("timeout").and_then(|item| duration::read(&item, false, problems));
+    let errors = table.get("errors").and_then(|item| errors(&item, problems)).unwrap_or(0.0);
+    let seed = table.get("seed").and_then(|item| item.integer(0..=u64::MAX, problems)).unwrap_or(SEED);
+    let api_key_env = table.get("api_key_env").and_then(|item| variable(&item, problems));
+    let body = table.get("body").map(|item| body(&item, problems)).unwrap_or_default();
+    // Nothing is given up before everything is read: all problems are told in one go.
+    Some(Load {
         url: url?,
         model: model.map(|model| model.0),
         endpoint,
         arrival: arrival?,
         amount: amount?,
-        warmup: table.get("warmup").and_then(|item| warmup(&item, problems)),
+        warmup,
         prompt: prompt?,
         output_tokens: output_tokens.and_then(|tokens| u32::try_from(tokens).ok()).unwrap_or(OUTPUT_TOKENS),
-        ignore_eos: table.get("ignore_eos").and_then(|item| item.flag(problems)).unwrap_or(false),
-        timeout_s: table
-            .get("timeout")
-            .and_then(|item| duration::read(&item, false, problems))
-            .map_or(TIMEOUT_S, |timeout| timeout.as_secs_f64()),
-        errors: table.get("errors").and_then(|item| errors(&item, problems)).unwrap_or(0.0),
-        seed: table.get("seed").and_then(|item| item.integer(0..=u64::MAX, problems)).unwrap_or(SEED),
-        api_key_env: table.get("api_key_env").and_then(|item| variable(&item, problems)),
-        body: table.get("body").map(|item| body(&item, problems)).unwrap_or_default(),
-    };
-    Some(load)
+        ignore_eos,
+        timeout_s: timeout.map_or(TIMEOUT_S, |timeout| timeout.as_secs_f64()),
+        errors,
+        seed,
+        api_key_env,
+        body,
+    })
 }
 
 fn url(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<String> {
