@@ -109,7 +109,7 @@ fn one_answer_is_walked_from_its_verdict_to_its_lines() {
             "rule: Fisher's exact test, two-sided, at 0.0500, looked at after every block from 2 to 5",
             "numbers: at the look after 4 blocks: 4 of 4 fail against 0 of 4, p = 0.0286",
             "sign test",
-            "counted: trials 1\u{2013}8",
+            "counted: trials 1\u{2013}10",
             "Trial 1 (block 1)",
             "exit.code",
         ],
@@ -123,7 +123,7 @@ fn one_answer_is_walked_from_its_verdict_to_its_lines() {
     prints(why(&[name, "--why"]).exits(0), &["Answers", "b breaks it"]);
     why(&["--why", "factor:nothing"]).exits(3).says(&["no", "factor:nothing", "its answers are about factor:arm"]);
     let json = why(&["--json", "--why", "factor:arm"]).exits(0).json();
-    assert_eq!((json["answers"].as_array().map(Vec::len), trials(&json).len()), (Some(1), 8));
+    assert_eq!((json["answers"].as_array().map(Vec::len), trials(&json).len()), (Some(1), 10));
 }
 
 #[test]
