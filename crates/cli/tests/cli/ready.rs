@@ -130,7 +130,9 @@ fn trials_of<'a>(report: &'a Value, level: &'a str) -> Vec<&'a Value> {
 fn a_treatment_that_is_visible_is_kept_as_evidence() {
     let world = world();
     let file = levels("echo begun; [ \"$1\" != --b ] || echo mode b is on; true", "{ log = 'mode (\\w) is on' }", 1);
-    let report = report(&world, &file, 0);
+    // One block decides nothing, which is an exit code of its own.
+    let report = report(&world, &file, 2);
+    assert_eq!(report["status"], "finished", "{report:#}");
     let (a, b) = (trials_of(&report, "a"), trials_of(&report, "b"));
     assert_eq!((told(a[0]).0, told(b[0]).0), ("completed", "completed"), "{report:#}");
     assert!(evidence(b[0]).contains("stdout:2: mode b is on"), "{}", evidence(b[0]));
@@ -169,7 +171,7 @@ fn a_treatment_is_read_from_the_configuration_that_the_engine_prints() {
     let world = world();
     let script = "v=True; [ \"$1\" != --b ] || v=False; echo \"[2026-11-29 12:44:00] server_args=ServerArgs(tp_size=1, disable_custom_all_reduce=$v)\"";
     let treatment = "{ configuration = 'disable_custom_all_reduce=False' }";
-    let seen = report(&world, &levels(script, treatment, 1), 0);
+    let seen = report(&world, &levels(script, treatment, 1), 2);
     assert!(evidence(trials_of(&seen, "b")[0]).contains("disable_custom_all_reduce=False"), "{seen:#}");
     assert_eq!(told(trials_of(&seen, "a")[0]).0, "completed");
 
@@ -185,7 +187,7 @@ fn a_trial_says_what_became_of_its_probes() {
     world.write("case/other.py", "def f(x):\n    return x + 1\n");
     world.write("case/main.py", "print('never imports it')\n");
     let file = "[program]\ncommand = ['python3', 'main.py']\n[[probes]]\nname = 'p'\nat = 'other:f'\ncapture = ['x']\n[plan]\nbaseline = { instrument = 'none' }\nblocks = 1\ndescribe = true\n";
-    let report = report(&world, file, 0);
+    let report = report(&world, file, 2);
     let with = trials(&report).iter().find(|trial| trial["instrument"] == "p").expect("a trial with the probe");
     let shown = evidence(with);
     assert!(
