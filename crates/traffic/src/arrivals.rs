@@ -30,7 +30,7 @@ enum Pace {
     /// Each place is free from a time on.
     Closed { free: BinaryHeap<Reverse<Ns>> },
     /// On their own.
-    Open { next: f64, mean: f64, random: Option<ChaCha8Rng> },
+    Open { next: f64, mean: f64, random: Option<Box<ChaCha8Rng>> },
 }
 
 impl Arrivals {
@@ -44,7 +44,7 @@ impl Arrivals {
         let pace = match arrival {
             Arrival::Closed { concurrency } => Pace::Closed { free: (0..concurrency).map(|_| Reverse(start)).collect() },
             Arrival::Constant { rate } => open(rate, None),
-            Arrival::Poisson { rate } => open(rate, Some(ChaCha8Rng::seed_from_u64(seed ^ 0x6172_7269_7661_6C73))),
+            Arrival::Poisson { rate } => open(rate, Some(Box::new(ChaCha8Rng::seed_from_u64(seed ^ 0x6172_7269_7661_6C73)))),
         };
         let mut arrivals = Self { pace, left, until };
         arrivals.draw();

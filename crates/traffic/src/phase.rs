@@ -320,13 +320,13 @@ impl Engine {
     }
 
     /// Sends a request a second time, on a new connection; its times run on.
-    fn again(&mut self, part: &mut Part<'_>, exchange: Box<Exchange>) -> Result<(), Errno> {
+    fn again(&mut self, part: &mut Part<'_>, mut exchange: Box<Exchange>) -> Result<(), Errno> {
         part.measure.retried += 1;
-        let bytes = self.requests.bytes(exchange.number);
-        let asks_usage = self.requests.asks_usage;
+        exchange.bytes = self.requests.bytes(exchange.number);
+        exchange.asks_usage = self.requests.asks_usage;
+        (exchange.written, exchange.answer, exchange.again) = (0, Answer::default(), true);
         let deadline = exchange.started.saturating_add(self.timeout);
-        let next = Exchange { bytes, written: 0, answer: Answer::default(), again: true, asks_usage, ..*exchange };
-        self.open(part, Box::new(next), 0, deadline)
+        self.open(part, exchange, 0, deadline)
     }
 
     /// Ends requests whose time is over.

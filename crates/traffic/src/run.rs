@@ -120,7 +120,7 @@ pub fn run(load: &Load, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Re
         repeats: engine.repeats(),
         folder: folder.to_owned(),
     };
-    Ok(summarise(&measure, &warmup, circumstances))
+    Ok(summarise(&measure, &warmup, &circumstances))
 }
 
 fn part(

@@ -27,7 +27,7 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) folder: PathBuf,
 }
 
-pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: Circumstances<'_>) -> Summary {
+pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: &Circumstances<'_>) -> Summary {
     let load = around.load;
     let wall_s = seconds(measure.last_end.saturating_sub(measure.first_start.unwrap_or(measure.last_end)));
     let a_second = |count: u64| if wall_s > 0.0 { count as f64 / wall_s } else { 0.0 };
@@ -78,7 +78,7 @@ pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: Circumstanc
         folder: Some(around.folder.clone()),
     };
     summary.failure = failure(&summary);
-    summary.notes = notes(&summary, measure, &around);
+    summary.notes = notes(&summary, measure, around);
     summary
 }
 

@@ -97,7 +97,7 @@ impl Server {
 
     /// Sets the timer to the next step that is due; a step that is due now is not waited for.
     fn arm(&self) -> Option<Timespec> {
-        let Some(Reverse((next, _))) = self.due.peek() else { return None };
+        let Reverse((next, _)) = self.due.peek()?;
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         let after = next.saturating_sub(now());
         if after == 0 {

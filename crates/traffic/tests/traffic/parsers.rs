@@ -135,7 +135,7 @@ proptest! {
             wire += "id: 7\n\n";
         }
         let expected: Vec<(bool, Vec<u8>)> = events.iter().map(|(lines, is_error)| (*is_error, lines.join("\n").into_bytes())).collect();
-        prop_assert_eq!(scan(&split(wire.as_bytes(), &cuts)), expected.clone());
+        prop_assert_eq!(&scan(&split(wire.as_bytes(), &cuts)), &expected);
         let one_by_one: Vec<&[u8]> = wire.as_bytes().chunks(1).collect();
         prop_assert_eq!(scan(&one_by_one), expected);
     }
