@@ -23,6 +23,7 @@ mod scan;
 mod scheduler;
 mod severity;
 mod shape;
+mod sieve;
 mod signals;
 mod signature;
 mod standstill;

@@ -62,8 +62,8 @@ impl<'a> LogBlock<'a> {
         std::iter::from_fn(move || {
             let rest = block.text.get(at..).filter(|rest| !rest.is_empty())?;
             let found = find(block.text, at)?.clamp(at, block.text.len() - 1) - at;
-            let start = rest.as_bytes()[..found].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-            let length = rest.as_bytes()[start..].iter().position(|byte| *byte == b'\n').map_or(rest.len() - start, |end| end + 1);
+            let start = memchr::memrchr(b'\n', &rest.as_bytes()[..found]).map_or(0, |end| end + 1);
+            let length = memchr::memchr(b'\n', &rest.as_bytes()[start..]).map_or(rest.len() - start, |end| end + 1);
             number += newlines(&rest[..start]);
             let line = block.line(number, &rest[start..start + length]);
             at += start + length;
@@ -89,7 +89,7 @@ impl<'a> LogBlock<'a> {
 }
 
 fn newlines(text: &str) -> u64 {
-    text.bytes().filter(|byte| *byte == b'\n').count() as u64
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
 /// The error that a failure starts with, as the output shows it.

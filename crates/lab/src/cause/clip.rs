@@ -18,7 +18,7 @@ pub(crate) fn clip(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
-/// Takes terminal colour sequences out of a text; `None` where there are none, which is the usual case.
+/// Takes terminal colour sequences out of a text of any lines, which stay lines; `None` where there are none, which is the usual case.
 pub(crate) fn without_colour(text: &str) -> Option<String> {
     if !text.contains("\x1b[") {
         return None;
@@ -28,8 +28,10 @@ pub(crate) fn without_colour(text: &str) -> Option<String> {
     while let Some(at) = rest.find("\x1b[") {
         out.push_str(&rest[..at]);
         let tail = &rest[at + 2..];
-        let end = tail.find(|c: char| c.is_ascii_alphabetic()).map_or(tail.len(), |end| end + 1);
-        rest = &tail[end..];
+        // One that was cut off ends with its line.
+        let end = tail.bytes().position(|byte| byte.is_ascii_alphabetic() || byte == b'\n').unwrap_or(tail.len());
+        let is_whole = tail.as_bytes().get(end).is_some_and(|byte| *byte != b'\n');
+        rest = &tail[end + usize::from(is_whole)..];
     }
     out.push_str(rest);
     Some(out)
@@ -50,5 +52,6 @@ mod tests {
         assert_eq!(without_colour("\x1b[1;36m(Worker pid=1)\x1b[0m x").as_deref(), Some("(Worker pid=1) x"));
         assert_eq!(without_colour("plain"), None);
         assert_eq!(without_colour("cut \x1b[1;3").as_deref(), Some("cut "));
+        assert_eq!(without_colour("cut \x1b[1;3\nx\x1b[0m\n\x1b[").as_deref(), Some("cut \nx\n"));
     }
 }

@@ -17,6 +17,7 @@ use super::clip::{LOOKED_AT, clip, without_colour};
 use super::kept::{Ends, KeptLine};
 use super::prefix::{self, Prefixed};
 use super::scheduler;
+use super::sieve::{Care, TELLS};
 use super::starved::{Pulse, Starved};
 use super::traceback::Traceback;
 
@@ -28,45 +29,6 @@ const ERRORS: usize = 24;
 const LAST: usize = 20;
 /// Processes that are told apart by the prefixes of their lines.
 const LANES: usize = 256;
-
-/// Every line that one of the patterns below, or the statistics, can match holds one of these. They are words as they stand, in small letters (without
-/// the first, which may be large) and in capitals, since a search for several dozen fixed words is several times faster than one that knows no case.
-const IN_ANY_CASE: [&str; 20] = [
-    "rror",
-    "xception",
-    "atal",
-    "anic",
-    "egmentation",
-    "erminate called",
-    "what(): ",
-    "ssertion",
-    "ommand not found",
-    "o such file",
-    "ermission denied",
-    "annot open shared",
-    "ut of memory",
-    "ore dumped",
-    "ritical",
-    "in use",
-    "addrinuse",
-    "port is ",
-    "is not available",
-    "rrno 98",
-];
-/// The same, in one spelling only.
-const AS_THEY_STAND: [&str; 8] =
-    ["Traceback (most", "File \"", "Process ", "slurmstepd", "OOM", "reason: Evicted", "Running: ", "running-req: "];
-
-/// What a line must hold to be looked at.
-static TELLS: LazyLock<Regex> = LazyLock::new(|| pattern(&tells()));
-/// Lines that must be looked at, in a block of many: those above, and those with colours, which stand between words.
-static SIEVE: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"{}|\x1b\[", tells())));
-
-fn tells() -> String {
-    let both = IN_ANY_CASE.iter().flat_map(|word| [(*word).to_owned(), word.to_uppercase()]);
-    let words = both.chain(AS_THEY_STAND.iter().map(|word| (*word).to_owned()));
-    words.map(|word| regex::escape(&word)).collect::<Vec<_>>().join("|")
-}
 
 /// What starts or announces a traceback.
 static OPENS: LazyLock<Regex> = LazyLock::new(|| {
@@ -206,13 +168,29 @@ impl Scanner {
 
     /// Takes the next lines of a stream; those that mean nothing cost one search through all of them.
     pub fn block(&mut self, block: &LogBlock<'_>) {
+        // Colours stand between words.
+        match without_colour(block.text) {
+            Some(plain) => self.plain_block(&LogBlock { text: &plain, ..*block }),
+            None => self.plain_block(block),
+        }
+    }
+
+    fn plain_block(&mut self, block: &LogBlock<'_>) {
         self.lines += block.count();
-        let awake = Cell::new(self.reader(block.stream).is_awake());
-        for line in block.candidates(|text, from| if awake.get() { Some(from) } else { SIEVE.shortest_match_at(text, from) }) {
+        let care = Cell::new(self.care(block.stream));
+        for line in block.candidates(|text, from| care.get().find(text, from)) {
             self.look(&line);
-            awake.set(self.reader(block.stream).is_awake());
+            care.set(self.care(block.stream));
         }
         block.last(LAST).for_each(|line| self.remember(&line));
+    }
+
+    fn care(&mut self, stream: Stream) -> Care {
+        match (self.reader(stream).is_awake(), self.pulse.may_starve()) {
+            (true, _) => Care::EveryLine,
+            (false, true) => Care::Statistics,
+            (false, false) => Care::Usual,
+        }
     }
 
     fn remember(&mut self, line: &LogLine<'_>) {
@@ -304,7 +282,10 @@ fn in_time(time: TimeNs, stream: Stream, line: u64) -> (TimeNs, bool, u64) {
 mod tests {
     use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-    use super::{ERRS, OPENS, PORT, SCHEDULER, TELLS};
+    use super::{ERRS, OPENS, PORT, SCHEDULER, Scan, Scanner, TELLS};
+    use bystander_model::evidence::Stream;
+    use bystander_model::ids::TimeNs;
+    use bystander_model::reading::{LogBlock, LogLine};
 
     /// Words of the patterns, in letters of any case, between anything.
     fn text() -> impl Strategy<Value = String> {
@@ -357,7 +338,53 @@ mod tests {
         prop_oneof![4 => (any::<String>(), cased, prop_oneof![Just(String::new()), any::<String>()]).prop_map(|(a, b, c)| format!("{a}{b}{c}")), 1 => any::<String>()]
     }
 
+    /// Lines of a log: words of the patterns, statistics of an engine that works and of one that stands still, colours, tracebacks.
+    fn log_line() -> impl Strategy<Value = String> {
+        let lines = [
+            "",
+            "Traceback (most recent call last):",
+            "  File \"a.py\", line 3, in f",
+            "    f()",
+            "ValueError: x",
+            "During handling of the above exception, another exception occurred:",
+            "\x1b[1;31mEr\x1b[0mror: y\x1b[0m",
+            "\x1b[1;36m(Worker pid=1)\x1b[0m Traceback (most recent call last):",
+            "\x1b[1;36m(Worker pid=1)\x1b[0m KeyError: 1 \x1b[",
+            "Running: 0 reqs, Waiting: 3 reqs, generation throughput: 0.0 tokens/s",
+            "Running: 2 reqs, Waiting: 3 reqs, generation throughput: 9.0 tokens/s",
+            "#running-req: 0, #queue-req: 3, gen throughput (token/s): 0.00",
+            "#running-req: .0, #queue-req: 3, gen throughput (token/s): 0.00",
+            "#running-req: 7, #queue-req: 3, gen throughput (token/s): 0.00",
+            "all is well",
+            "all is w\u{e9}ll",
+        ];
+        prop_oneof![6 => proptest::sample::select(lines.to_vec()).prop_map(str::to_owned), 1 => text().prop_map(|text| text.replace('\n', " "))]
+    }
+
+    fn by_line(lines: &[String]) -> Scan {
+        let mut scanner = Scanner::new();
+        for (text, number) in lines.iter().zip(1..) {
+            scanner.line(&LogLine { stream: Stream::Stderr, number, time: TimeNs(7), text });
+        }
+        scanner.finish()
+    }
+
+    fn by_block(lines: &[String], size: usize) -> Scan {
+        let (mut scanner, mut first) = (Scanner::new(), 1);
+        for lines in lines.chunks(size) {
+            let text = lines.join("\n") + "\n";
+            scanner.block(&LogBlock { stream: Stream::Stderr, first, time: TimeNs(7), text: &text });
+            first += lines.len() as u64;
+        }
+        scanner.finish()
+    }
+
     proptest! {
+        #[test]
+        fn blocks_tell_what_their_lines_tell(lines in proptest::collection::vec(log_line(), 0..60), size in 1_usize..40) {
+            assert_eq!(by_block(&lines, size), by_line(&lines));
+        }
+
         #[test]
         fn a_line_that_is_passed_by_matches_no_pattern(text in text()) {
             if !TELLS.is_match(&text) {

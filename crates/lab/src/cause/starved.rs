@@ -71,6 +71,11 @@ impl Pulse {
         beat.is_some()
     }
 
+    /// Whether a row has begun: the next line of statistics decides whether it goes on.
+    pub(crate) fn may_starve(&self) -> bool {
+        self.row.is_some()
+    }
+
     /// The row so far, where it is long enough to say something.
     pub(crate) fn starved(&self) -> Option<&Starved> {
         self.row.as_ref().filter(|row| row.is_told())
@@ -84,23 +89,27 @@ fn beat(text: &str) -> Option<Beat> {
     } else {
         (count(text, "#running-req: ")?, count(text, "#queue-req: ")?)
     };
+    // Nearly every line of statistics is of an engine that works, or rests.
+    if running != 0.0 || waiting == 0.0 {
+        return Some(Beat::Fine);
+    }
     let speeds = ["prompt throughput: ", "generation throughput: ", "gen throughput (token/s): ", "input throughput (token/s): "];
     let speeds: Vec<f64> = speeds.iter().filter_map(|name| number(text, name)).collect();
     // A prefill that is under way shows its tokens.
     let tokens = number(text, "#new-token: ").unwrap_or(0.0);
     let idle = !speeds.is_empty() && speeds.iter().all(|speed| *speed == 0.0) && tokens == 0.0;
-    Some(if running == 0.0 && waiting > 0.0 && idle { Beat::Starved } else { Beat::Fine })
+    Some(if idle { Beat::Starved } else { Beat::Fine })
 }
 
 fn count(text: &str, name: &str) -> Option<f64> {
     number(text, name).filter(|number| number.fract() == 0.0)
 }
 
-/// The number after a name.
+/// The number after a name; it begins with a digit.
 fn number(text: &str, name: &str) -> Option<f64> {
     let rest = &text[text.find(name)? + name.len()..];
     let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
-    rest[..end].parse().ok()
+    rest[..end].parse().ok().filter(|_| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]
