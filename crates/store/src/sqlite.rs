@@ -109,8 +109,8 @@ pub enum StoreError {
         #[source]
         source: serde_json::Error,
     },
-    /// A recorded event has a form that this version does not know.
-    #[error("read event {number} of the record {}", .path.display())]
+    /// A recorded event has a form that this version does not know, or its text is damaged.
+    #[error("read event {number} of the record {}: {}", .path.display(), unread(.source))]
     Unreadable {
         /// The database.
         path: PathBuf,
@@ -120,6 +120,11 @@ pub enum StoreError {
         #[source]
         source: serde_json::Error,
     },
+}
+
+/// Why the text of an event was not understood. What is whole JSON was written by another version: old forms stay readable, so by a newer one.
+pub(crate) fn unread(error: &serde_json::Error) -> &'static str {
+    if error.is_data() { "a newer version of bystander wrote it; update bystander" } else { "its text is damaged" }
 }
 
 fn list(runs: &[RunId]) -> String {

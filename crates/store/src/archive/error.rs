@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::sqlite::StoreError;
+use crate::sqlite::{StoreError, unread};
 
 /// What can go wrong with an archive.
 #[derive(Debug, Error)]
@@ -65,7 +65,7 @@ pub enum ArchiveError {
         packed: String,
     },
     /// A part of it cannot be understood.
-    #[error("read {member} in {}", .path.display())]
+    #[error("read {member} in {}: {}", .path.display(), unread(.source))]
     Unreadable {
         /// The archive.
         path: PathBuf,

@@ -81,6 +81,20 @@ impl Packer {
         self.push(name, opened)
     }
 
+    /// Adds a file that was recorded with its hash; one that is not as it was then is told as left out, since nobody knows what is in it now.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn add_recorded(&mut self, name: &str, path: &Path, sha256: &str) -> Result<(), ArchiveError> {
+        self.add(name, Source::File(path.to_owned()))?;
+        if self.manifest.members.last().is_some_and(|member| member.name == name && member.sha256 != sha256) {
+            self.manifest.members.pop();
+            self.sources.pop();
+            self.leave_out(format!("{name}: its file was changed since it was recorded"));
+        }
+        Ok(())
+    }
+
     /// Tells what is not in the archive although it belongs to the run.
     pub fn leave_out(&mut self, what: String) {
         self.manifest.left_out.push(what);

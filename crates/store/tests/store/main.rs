@@ -3,6 +3,7 @@
 //! Where a test needs a process of its own, it starts this binary again with its own name and a folder in [`CHILD`].
 #![forbid(unsafe_code)]
 
+mod archive;
 mod disk;
 mod events;
 mod fixture;
