@@ -161,7 +161,17 @@ impl<'a> Planned<'a> {
             let appended: usize = self.levels(trial).map(|level| level.args.len()).sum();
             command[..command.len().saturating_sub(appended)].to_vec()
         };
-        own(self.first, first) == own(self.second, second) || self.lanes_differ()
+        own(self.first, first) == own(self.second, second)
+            || self.lanes_differ()
+            || (self.is_as_planned(self.first) && self.is_as_planned(self.second))
+    }
+
+    /// Whether a trial's command is what the plan writes, with nothing but the trial's own values put in.
+    fn is_as_planned(&self, trial: &TrialRecord) -> bool {
+        let Some(provenance) = &trial.provenance else { return false };
+        let values: Vec<(&str, &str)> = provenance.placeholders.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let words = self.ledger.plan.program.command.iter().chain(self.levels(trial).flat_map(|level| &level.args));
+        words.map(|word| word.fill(&values)).eq(provenance.command.iter().cloned())
     }
 
     /// Lanes have GPUs of their own, and a program may be told their number.

@@ -2,6 +2,7 @@
 
 mod budgets;
 pub(crate) mod captures;
+mod configurations;
 mod engine;
 mod exclusions;
 mod hooks;
@@ -62,6 +63,7 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
             captures::silent(ledger),
             carried(ledger),
             engine::notes(ledger),
+            configurations::alike(ledger),
             exclusions::finding(ledger).into_iter().collect(),
         ]
         .concat(),
@@ -171,7 +173,11 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
 fn restarts(ledger: &Ledger) -> Vec<String> {
     let boots = ledger.sessions.windows(2).filter(|pair| pair[0].1.boot.is_some() && pair[1].1.boot.is_some());
     let restarted = boots.filter(|pair| pair[0].1.boot != pair[1].1.boot);
-    restarted.map(|pair| format!("the machine was restarted before trial {}; blocks that lie across it are not under the same conditions", pair[1].0)).collect()
+    restarted
+        .map(|pair| {
+            format!("the machine was restarted before trial {}; blocks that lie across it are not under the same conditions", pair[1].0)
+        })
+        .collect()
 }
 
 /// Says of which probes it is not certain that they only looked.

@@ -12,6 +12,7 @@ mod drifted;
 mod fast;
 mod fixed;
 mod hangs;
+mod flaky;
 mod heisenbug;
 mod interrupted;
 mod keeper;

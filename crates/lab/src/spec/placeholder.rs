@@ -14,7 +14,7 @@ use crate::plan::Template;
 
 /// What is filled for each trial: a free port, a private directory, the interpreter; the folder of the experiment file, a directory for caches, a seed
 /// that is the same for all cells of a block, the GPUs and the number of the lane.
-pub(super) const PLACEHOLDERS: [&str; 8] = ["port", "trial", "python", "folder", "cache", "seed", "gpus", "lane"];
+pub(super) const PLACEHOLDERS: [&str; 9] = ["port", "trial", "number", "python", "folder", "cache", "seed", "gpus", "lane"];
 
 /// Reads a text with placeholders; a null character is refused, because no process can be given one.
 pub(super) fn template(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Template> {

@@ -4,6 +4,7 @@
 mod aa;
 mod answers;
 mod claims;
+mod configurations;
 mod exclusions;
 mod lanes;
 mod loops;

@@ -34,7 +34,7 @@ impl Fill {
             resolve(name, Some(path.as_os_str()), &plan.program.cwd).ok()
         });
         let gpus = lane.as_ref().map(environment::gpu_list).or_else(|| std::env::var("CUDA_VISIBLE_DEVICES").ok()).unwrap_or_default();
-        let mut values = vec![("trial", folder.display().to_string())];
+        let mut values = vec![("trial", folder.display().to_string()), ("number", order.trial.to_string())];
         values.extend(port.map(|port| ("port", port.to_string())));
         values.extend(python.map(|python| ("python", python.display().to_string())));
         values.extend([
