@@ -80,8 +80,10 @@ fn declared_cells_are_the_plan_and_what_they_cannot_answer_is_said() {
     let plan = plan(text);
     assert_eq!(cells(&plan), ["x/p/none", "y/q/none", "y/p/none"], "the baseline comes first");
     assert!(plan.declared);
-    let found: Vec<String> =
-        contrasts(&plan).iter().map(|contrast| format!("{}: {} against {}", contrast.about(&plan), contrast.treated, contrast.control)).collect();
+    let found: Vec<String> = contrasts(&plan)
+        .iter()
+        .map(|contrast| format!("{}: {} against {}", contrast.about(&plan), contrast.treated, contrast.control))
+        .collect();
     assert_eq!(found, ["factor:a: y/p/none against x/p/none", "factor:b=q: y/q/none against y/p/none"]);
     let said = power(&plan);
     assert!(said.iter().any(|sentence| sentence.contains("b=r is not compared: no two declared cells differ in this alone")), "{said:?}");

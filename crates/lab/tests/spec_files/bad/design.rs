@@ -32,15 +32,12 @@ fn declared_cells_are_whole_different_and_hold_the_baseline() {
     error spec.unknown_level 6:38 "'yy'"
       the factor `a` has no level `yy`
       ^ not a level
-      help: did you mean `y`?
+      help: its levels are `x` and `y`
     "###);
     assert_snapshot!(crossed("cells = 'all'"), @r###"
     error spec.wrong_type 6:9 "'all'"
       `plan.cells` must be a list of cells, found a string
       ^ a string
-    error spec.nothing_to_compare 4:1 "[plan]"
-      the plan has one cell, and so nothing to compare
-      help: add a factor or an instrument, or write `describe = true` in [plan] to describe one cell
     "###);
 }
 
@@ -89,9 +86,13 @@ fn lanes_have_gpus_of_their_own() {
       help: one list of GPUs for each lane: parallel = [[0], [1]]; [[], []] for two lanes that see no GPU
     "###);
     let set = "parallel = [[0], [1]]\n[program.env]\nCUDA_VISIBLE_DEVICES = '3'";
-    assert_snapshot!(crossed(set).lines().take(2).collect::<Vec<_>>().join("\n"), @"");
+    assert_snapshot!(crossed(set).lines().take(2).collect::<Vec<_>>().join("\n"), @r###"
+    error spec.lane_variable 6:12 "[[0], [1]]"
+      `CUDA_VISIBLE_DEVICES` is set in the file, and `parallel` sets it for every lane
+    "###);
 }
-
+error spec.lane_variable 6:12 "[[0], [1]]"
+  `CUDA_VISIBLE_DEVICES` is set in the file, and `parallel` sets it for every lane
 #[test]
 fn hooks_are_commands_and_know_what_they_are_run_for() {
     let hooked = |more: &str| shown(&format!("program.command = ['true']\nplan.describe = true\n[hooks]\n{more}"));

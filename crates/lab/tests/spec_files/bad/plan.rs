@@ -268,6 +268,6 @@ fn too_many_cells_are_refused_before_they_are_made() {
     assert_snapshot!(shown(&format!("program.command = ['true']\n[factors]\n{factors}[plan]\nbaseline = {{ {} }}", baseline.join(", "))), @r###"
     error spec.too_many_cells 63:1 "[plan]"
       the plan has more than 256 cells, and each is launched several times
-      help: vary fewer factors at a time, or name fewer instruments in `plan.instruments`
+      help: vary fewer factors at a time, declare the cells that matter in `plan.cells`, or name fewer instruments in `plan.instruments`
     "###);
 }

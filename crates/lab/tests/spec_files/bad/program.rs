@@ -83,13 +83,13 @@ fn unknown_keys_name_the_nearest_or_the_place_they_belong_in() {
     error spec.unknown_key 3:1 "colour"
       unknown key `colour` in `[program]`
       ^ not a key of this table
-      help: valid keys here are `command`, `cwd`, `env`, `ready`, `timeout`, `stall` and `grace`
+      help: valid keys here are `command`, `cwd`, `env`, `ready`, `timeout`, `stall`, `grace` and `fresh`
     "###);
     assert_snapshot!(program("log = 'x'"), @r###"
     error spec.unknown_key 3:1 "log"
       unknown key `log` in `[program]`
       ^ not a key of this table
-      note: valid keys here are `command`, `cwd`, `env`, `ready`, `timeout`, `stall` and `grace`
+      note: valid keys here are `command`, `cwd`, `env`, `ready`, `timeout`, `stall`, `grace` and `fresh`
       help: `log` belongs in `program.ready`
     "###);
     assert_snapshot!(program("ready = { htp = 'http://h:{port}' }"), @r###"
@@ -106,7 +106,7 @@ fn unknown_keys_name_the_nearest_or_the_place_they_belong_in() {
     error spec.unknown_key 4:2 "\"a\\nb\""
       unknown key `a\nb` in the experiment file
       ^ not a key of this table
-      help: valid keys here are `question`, `program`, `workload`, `factors`, `probes`, `edits`, `metrics`, `plan` and `hypotheses`
+      help: valid keys here are `question`, `program`, `workload`, `factors`, `probes`, `edits`, `metrics`, `plan`, `hypotheses`, `evidence`, `conditions` and `hooks`
     "###);
     assert_snapshot!(probe("name = 'p'\nat = 'm:f'\ncaptures = []"), @r###"
     error spec.unknown_key 6:1 "captures"
@@ -149,7 +149,7 @@ fn commands_are_lists() {
     assert_snapshot!(shown("program.command = ['serve', '--port={prot}', '{x}', \"\\u0000\"]\nplan.describe = true"), @r###"
     warning spec.unknown_placeholder 1:29 "'--port={prot}'"
       `{prot}` is no placeholder and stays as it is
-      note: placeholders are `{port}`, `{trial}` or `{python}`
+      note: placeholders are `{port}`, `{trial}`, `{number}`, `{python}`, `{folder}`, `{cache}`, `{seed}`, `{gpus}` or `{lane}`
       help: did you mean `{port}`?
     error spec.invalid_value 1:53 "\"\\u0000\""
       `program.command[3]` holds a null character, which no process can be given
@@ -246,7 +246,7 @@ fn readiness_names_conditions_that_can_be_asked() {
     assert_snapshot!(program("ready.http = 'http://h:{prot}/'"), @r###"
     warning spec.unknown_placeholder 3:14 "'http://h:{prot}/'"
       `{prot}` is no placeholder and stays as it is
-      note: placeholders are `{port}`, `{trial}` or `{python}`
+      note: placeholders are `{port}`, `{trial}`, `{number}`, `{python}`, `{folder}`, `{cache}`, `{seed}`, `{gpus}` or `{lane}`
       help: did you mean `{port}`?
     error spec.invalid_value 3:14 "'http://h:{prot}/'"
       `program.ready.http` must have a port from 1 to 65535, or `{port}`

@@ -81,7 +81,7 @@ fn lines_files_and_words_that_say_nothing_are_refused() {
     assert_snapshot!(ready("file = '{trail}/'"), @r###"
     warning spec.unknown_placeholder 1:61 "'{trail}/'"
       `{trail}` is no placeholder and stays as it is
-      note: placeholders are `{port}`, `{trial}`, `{python}`, `{folder}`, `{cache}`, `{seed}`, `{gpus}` or `{lane}`
+      note: placeholders are `{port}`, `{trial}`, `{number}`, `{python}`, `{folder}`, `{cache}`, `{seed}`, `{gpus}` or `{lane}`
       help: did you mean `{trial}`?
     error spec.invalid_value 1:61 "'{trail}/'"
       `program.ready.file` names no file
