@@ -91,8 +91,7 @@ fn lanes_have_gpus_of_their_own() {
       `CUDA_VISIBLE_DEVICES` is set in the file, and `parallel` sets it for every lane
     "###);
 }
-error spec.lane_variable 6:12 "[[0], [1]]"
-  `CUDA_VISIBLE_DEVICES` is set in the file, and `parallel` sets it for every lane
+
 #[test]
 fn hooks_are_commands_and_know_what_they_are_run_for() {
     let hooked = |more: &str| shown(&format!("program.command = ['true']\nplan.describe = true\n[hooks]\n{more}"));
