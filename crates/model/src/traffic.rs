@@ -57,13 +57,13 @@ pub struct Summary {
     pub input_tokens: Option<u64>,
     /// Those of them that the server took from its prefix cache, where it says so.
     pub cached_tokens: Option<u64>,
-    /// Seconds from the intended start to the first output.
+    /// Seconds from the start to the first output; in an open loop from the intended start.
     pub ttft: Option<Spread>,
     /// Seconds between two chunks with output, of all requests: what their readers saw.
     pub itl: Option<Spread>,
     /// Seconds a token after the first chunk, one value a request.
     pub tpot: Option<Spread>,
-    /// Seconds from the intended start to the end of the answer.
+    /// Seconds from the start to the end of the answer; in an open loop from the intended start.
     pub e2e: Option<Spread>,
     /// Seconds to set up a connection.
     pub connect: Option<Spread>,

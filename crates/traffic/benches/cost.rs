@@ -1,7 +1,7 @@
 //! What a streamed token costs the client, and how exact its times are, at a thousand streams; beside it, where it is installed, AIPerf.
 //!
 //! `cargo bench -p bystander-traffic` measures this client. `AIPERF=PATH cargo bench -p bystander-traffic` measures `aiperf` against the same server in the
-//! same run. The server is a process of its own; it notes when it wrote the first and the last token of every answer, by the same clock.
+//! same run; its `builtin` tokenizer needs the network once, and BENCH_TOKENIZER names a folder with another. The server is a process of its own; it notes when it wrote the first and the last token of every answer, by the same clock.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,6 +26,8 @@ fn main() {
         return server();
     }
     let mut server = Server::start();
+    // One core is what the client has to be content with, and it is not the server's.
+    let all = pin(1);
     say(&format!("{STREAMS} streams at a time, {TOKENS} tokens each, one every {PACE:?}: {} tokens/s", u64::from(STREAMS) * 1000 / 50));
     let few = ours(&server.url, FEW);
     let many = ours(&server.url, MANY);
@@ -43,6 +45,7 @@ fn main() {
     ));
     say(&timing(&many.rows, &server.finish()));
     if let Some(aiperf) = std::env::var_os("AIPERF") {
+        rustix::thread::sched_setaffinity(None, &all).expect("all cores");
         let server = Server::start();
         let few = aiperf_cpu(Path::new(&aiperf), &server.url, FEW);
         let many = aiperf_cpu(Path::new(&aiperf), &server.url, MANY);
@@ -50,6 +53,17 @@ fn main() {
         say(&format!("aiperf: {other:.2} \u{b5}s of processor time a token; {many:.2} s in all"));
         say(&format!("ratio: {:.1}", other / own));
     }
+}
+
+/// Keeps this thread, and what it starts, on one core, where there are several; answers on which it was.
+fn pin(core: usize) -> rustix::thread::CpuSet {
+    let all = rustix::thread::sched_getaffinity(None).expect("its cores");
+    if all.is_set(core) {
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(core);
+        rustix::thread::sched_setaffinity(None, &one).expect("a core");
+    }
+    all
 }
 
 /// A benchmark has nobody else to print for it.
@@ -128,20 +142,9 @@ fn aiperf_cpu(aiperf: &Path, url: &str, requests: u64) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let before = children_time();
     let ran = Command::new(aiperf)
-        .args([
-            "profile",
-            "--model",
-            "mock",
-            "--url",
-            url,
-            "--endpoint-type",
-            "chat",
-            "--streaming",
-            "--tokenizer",
-            "builtin",
-            "--ui",
-            "none",
-        ])
+        .args(["profile", "--model", "mock", "--url", url, "--endpoint-type", "chat", "--streaming", "--ui", "none"])
+        .arg("--tokenizer")
+        .arg(std::env::var_os("BENCH_TOKENIZER").unwrap_or_else(|| "builtin".into()))
         .args(["--concurrency", &STREAMS.to_string(), "--request-count", &requests.to_string()])
         .args(["--synthetic-input-tokens-mean", "16", "--output-tokens-mean", &TOKENS.to_string(), "--random-seed", "1"])
         .arg("--artifact-dir")
@@ -212,6 +215,7 @@ impl Drop for Server {
 
 /// Serves until standard input ends, and then says when each answer was written.
 fn server() {
+    pin(0);
     let endpoint = endpoint::Endpoint::start(Box::new(|asked| {
         if asked.head.starts_with("GET") {
             return vec![Step::Send(answer(200, "application/json", r#"{"object":"list","data":[{"id":"mock","object":"model"}]}"#))];

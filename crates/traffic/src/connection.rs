@@ -10,10 +10,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use crate::answer::Answer;
 use crate::clock::Ns;
 
-/// What is waited for while a connection is set up, or a request waits for room.
-pub(crate) const WRITING: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP);
-/// What is waited for otherwise.
-pub(crate) const READING: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
+/// What is told of a connection, each change once.
+pub(crate) const CHANGES: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
+/// What says that the server hung up.
+pub(crate) const GONE: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
 /// A request on its way.
 #[derive(Debug)]

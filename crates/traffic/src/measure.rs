@@ -104,6 +104,8 @@ pub(crate) struct Measure {
     pub(crate) first_start: Option<Ns>,
     pub(crate) last_end: Ns,
     is_warmup: bool,
+    /// Whether latencies count from the intended start: in an open loop, where a late start must not make an answer look fast.
+    from_intended: bool,
 }
 
 /// Tokens of completed requests.
@@ -154,7 +156,7 @@ impl Rows {
 }
 
 impl Measure {
-    pub(crate) fn new(is_warmup: bool) -> Self {
+    pub(crate) fn new(is_warmup: bool, from_intended: bool) -> Self {
         Self {
             ttft: Times::new(),
             itl: Times::new(),
@@ -172,6 +174,7 @@ impl Measure {
             first_start: None,
             last_end: 0,
             is_warmup,
+            from_intended,
         }
     }
 
@@ -204,7 +207,7 @@ impl Measure {
         self.last_end = self.last_end.max(end);
         connect.into_iter().for_each(|time| self.connect.record(time));
         match result {
-            Ok(()) => self.completed(intended, end, &seen),
+            Ok(()) => self.completed(if self.from_intended { intended } else { started }, end, &seen),
             Err(fault) => {
                 let kind = kind.unwrap_or_default();
                 self.error_texts.entry(kind.clone()).or_insert_with(|| fault.to_string());
@@ -213,11 +216,11 @@ impl Measure {
         }
     }
 
-    fn completed(&mut self, intended: Ns, end: Ns, seen: &Seen) {
+    fn completed(&mut self, start: Ns, end: Ns, seen: &Seen) {
         self.completed += 1;
-        seen.first.into_iter().for_each(|first| self.ttft.record(first.saturating_sub(intended)));
+        seen.first.into_iter().for_each(|first| self.ttft.record(first.saturating_sub(start)));
         seen.time_per_token().into_iter().for_each(|time| self.tpot.record(time));
-        self.e2e.record(end.saturating_sub(intended));
+        self.e2e.record(end.saturating_sub(start));
         self.tokens.add(seen);
     }
 

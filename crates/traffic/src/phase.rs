@@ -1,7 +1,8 @@
 //! The loop: starts requests when they are meant to start, takes what comes, ends what takes too long.
 //!
-//! All sockets at which something happened are told of at once, and one time stamp is taken for all of them before the first byte is read. What comes while
-//! a round is worked on is seen at the start of the next, so the length of the rounds is the error of the clock; it is measured.
+//! Looking and reading are apart. A look tells of all sockets at which something changed since the last one, and one time stamp is taken for all of them;
+//! then a few are read, and it is looked again. So a burst of a thousand tokens is stamped when it comes, and not when its turn to be read comes. The
+//! time between two looks is the error of the clock; it is measured.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,16 +13,18 @@ use rustix::io::Errno;
 use crate::answer::{Answer, Standing};
 use crate::arrivals::Arrivals;
 use crate::clock::{self, Ns};
-use crate::connection::{Connection, Exchange, READING, State, WRITING, connect};
+use crate::connection::{CHANGES, Connection, Exchange, GONE, State, connect};
 use crate::fault::Fault;
 use crate::measure::{Measure, Outcome, Rows};
-use crate::poller::{Happened, Poller};
+use crate::poller::Poller;
 use crate::request::Requests;
 
 /// So much is read at once, from whichever socket.
 const BUFFER: usize = 128 << 10;
-/// After so many sockets of a round, starts that are due meanwhile are not kept waiting.
+/// So many sockets are read between two looks.
 const STRIDE: usize = 32;
+/// So many requests are started between two looks at the sockets.
+const STARTS: usize = 8;
 
 /// Everything that outlives one part of a load: sockets, and what is read into.
 pub(crate) struct Engine {
@@ -35,6 +38,8 @@ pub(crate) struct Engine {
     free: Vec<usize>,
     idle: Vec<usize>,
     busy: usize,
+    /// Sockets at which something happened and that wait to be read.
+    told: VecDeque<u64>,
     /// When requests are over at the latest, in the order of their starts.
     deadlines: VecDeque<(Ns, u64)>,
     buffer: Vec<u8>,
@@ -46,6 +51,8 @@ pub(crate) struct Engine {
 struct Slot {
     generation: u32,
     connection: Option<Connection>,
+    /// What happened there and when that was seen first, as long as it waits to be read.
+    told: Option<(EventFlags, Ns)>,
 }
 
 /// What is measured while the loop runs.
@@ -67,6 +74,7 @@ impl Engine {
             free: Vec::new(),
             idle: Vec::new(),
             busy: 0,
+            told: VecDeque::new(),
             deadlines: VecDeque::new(),
             buffer: vec![0; BUFFER],
             number: 0,
@@ -97,24 +105,42 @@ impl Engine {
             look(part.measure, now);
             let next = next.filter(|_| self.busy < self.most).unwrap_or(Ns::MAX);
             let deadline = self.deadlines.front().map_or(Ns::MAX, |(deadline, _)| *deadline);
-            self.poller.wait(next.min(deadline), &mut happened)?;
+            self.poller.wait(if self.told.is_empty() { next.min(deadline) } else { 0 }, &mut happened)?;
             let at = clock::now();
-            for (index, event) in happened.iter().enumerate() {
-                if index % STRIDE == STRIDE - 1 && part.arrivals.next().is_some_and(|next| next <= at) {
-                    self.start_due(part, clock::now())?;
-                }
-                self.happened(part, *event, at)?;
+            for event in &happened {
+                self.tell(event.key, event.flags, at);
             }
-            if !happened.is_empty() {
-                part.measure.round.record(clock::now().saturating_sub(at));
+            if self.told.is_empty() {
+                continue;
+            }
+            for _ in 0..STRIDE {
+                let Some(key) = self.told.pop_front() else { break };
+                self.happened(part, key)?;
+            }
+            part.measure.round.record(clock::now().saturating_sub(at));
+        }
+    }
+
+    /// Puts a socket at which something happened at the end of those that wait to be read; the first time stamp stays.
+    fn tell(&mut self, key: u64, flags: EventFlags, at: Ns) {
+        let Some(index) = self.index_of(key) else { return };
+        let slot = &mut self.slots[index];
+        match &mut slot.told {
+            Some((told, _)) => *told |= flags,
+            None => {
+                slot.told = Some((flags, at));
+                self.told.push_back(key);
             }
         }
     }
 
+    /// Starts what is due, a few at a time: a thousand that are due at once must not keep those waiting that are answered already.
     fn start_due(&mut self, part: &mut Part<'_>, now: Ns) -> Result<(), Errno> {
-        while self.busy < self.most
-            && let Some(intended) = part.arrivals.take(now)
-        {
+        for _ in 0..STARTS {
+            if self.busy >= self.most {
+                break;
+            }
+            let Some(intended) = part.arrivals.take(now) else { break };
             let number = self.number;
             self.number += 1;
             let asks_usage = self.requests.asks_usage;
@@ -147,9 +173,8 @@ impl Engine {
             connection.exchange = Some(exchange);
             match connection.write() {
                 Ok(()) => {
-                    let writing = connection.state == State::Writing;
                     self.await_answer(index, deadline);
-                    return if writing { self.watch(index, WRITING) } else { Ok(()) };
+                    return Ok(());
                 }
                 // The server closed it while it was idle; nothing of the request went out.
                 Err(_) => match self.close(index) {
@@ -182,7 +207,7 @@ impl Engine {
         slot.connection = Some(Connection { socket, state: State::Connecting { address }, exchange: Some(exchange) });
         let key = key(index, slot.generation);
         if let Some(connection) = &slot.connection {
-            self.poller.add(&connection.socket, key, WRITING)?;
+            self.poller.add(&connection.socket, key, CHANGES)?;
         }
         self.await_answer(index, deadline);
         Ok(())
@@ -192,39 +217,38 @@ impl Engine {
         self.deadlines.push_back((deadline, key(index, self.slots[index].generation)));
     }
 
-    fn watch(&self, index: usize, flags: EventFlags) -> Result<(), Errno> {
-        let slot = &self.slots[index];
-        let Some(connection) = &slot.connection else { return Ok(()) };
-        self.poller.modify(&connection.socket, key(index, slot.generation), flags)
-    }
-
     /// Closes a connection and hands back the request that was on it.
     fn close(&mut self, index: usize) -> Option<Box<Exchange>> {
         let slot = &mut self.slots[index];
         let connection = slot.connection.take()?;
         slot.generation = slot.generation.wrapping_add(1);
+        slot.told = None;
         self.free.push(index);
         connection.exchange
     }
 
-    fn happened(&mut self, part: &mut Part<'_>, event: Happened, at: Ns) -> Result<(), Errno> {
-        let Some(index) = self.index_of(event.key) else { return Ok(()) };
-        let Some(connection) = &mut self.slots[index].connection else { return Ok(()) };
+    fn happened(&mut self, part: &mut Part<'_>, key: u64) -> Result<(), Errno> {
+        let Some(index) = self.index_of(key) else { return Ok(()) };
+        let slot = &mut self.slots[index];
+        let Some((flags, at)) = slot.told.take() else { return Ok(()) };
+        let Some(connection) = &mut slot.connection else { return Ok(()) };
         match connection.state {
             State::Connecting { address } => self.connected(part, index, address, at),
+            // That there is room to write is nothing new.
+            State::Idle if !flags.intersects(EventFlags::IN | GONE) => Ok(()),
             State::Idle => {
                 // An end, or bytes that nobody asked for.
                 self.close(index);
                 self.idle.retain(|idle| *idle != index);
                 Ok(())
             }
-            State::Writing if event.flags.contains(EventFlags::OUT) => match connection.write() {
-                Ok(()) if connection.state == State::Reading => self.watch(index, READING),
-                Ok(()) => Ok(()),
+            State::Writing if flags.contains(EventFlags::OUT) => {
                 // What the server says before it hangs up is worth more than that it did.
-                Err(_) => self.read(part, index, at),
-            },
-            State::Writing | State::Reading => self.read(part, index, at),
+                let failed = connection.write().is_err();
+                if failed || flags.intersects(EventFlags::IN | GONE) { self.read(part, index, flags, at) } else { Ok(()) }
+            }
+            State::Writing | State::Reading if !flags.intersects(EventFlags::IN | GONE) => Ok(()),
+            State::Writing | State::Reading => self.read(part, index, flags, at),
         }
     }
 
@@ -250,19 +274,22 @@ impl Engine {
             exchange.connect = Some(at.saturating_sub(exchange.started));
         }
         match connection.write() {
-            Ok(()) if connection.state == State::Reading => self.watch(index, READING),
             Ok(()) => Ok(()),
-            Err(_) => self.read(part, index, at),
+            Err(_) => self.read(part, index, EventFlags::IN, at),
         }
     }
 
-    /// Takes what came. One read a round: a server that never stops sending must not keep the others waiting.
-    fn read(&mut self, part: &mut Part<'_>, index: usize, at: Ns) -> Result<(), Errno> {
+    /// Takes what came. One read a turn: a server that never stops sending must not keep the others waiting.
+    fn read(&mut self, part: &mut Part<'_>, index: usize, flags: EventFlags, at: Ns) -> Result<(), Errno> {
         let Some(connection) = &mut self.slots[index].connection else { return Ok(()) };
         let Some(exchange) = &mut connection.exchange else { return Ok(()) };
         let (length, _) = match rustix::net::recv(&connection.socket, &mut self.buffer[..], rustix::net::RecvFlags::empty()) {
             Ok(read) => read,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(Errno::INTR) => {
+                self.tell(key(index, self.slots[index].generation), flags, at);
+                return Ok(());
+            }
             Err(errno) => return self.broken(part, index, at, Some(errno)),
         };
         if length == 0 {
@@ -271,8 +298,14 @@ impl Engine {
         let itl = &mut part.measure.itl;
         let standing = exchange.answer.take(&self.buffer[..length], at, &mut |gap| itl.record(gap));
         match standing {
-            Ok(Standing::Open) => Ok(()),
-            Ok(Standing::Over { reusable }) if reusable && connection.state == State::Reading => {
+            Ok(Standing::Open) => {
+                // A change is told once: what is left, and the end that was told with it, are not told again.
+                if length == BUFFER || flags.intersects(GONE) {
+                    self.tell(key(index, self.slots[index].generation), flags, at);
+                }
+                Ok(())
+            }
+            Ok(Standing::Over { reusable }) if reusable && connection.state == State::Reading && !flags.intersects(GONE) => {
                 connection.state = State::Idle;
                 let exchange = connection.exchange.take();
                 self.idle.push(index);

@@ -10,7 +10,7 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 
 use crate::clock::{self, Ns, SECOND};
 
-/// So many sockets are told of in one round: one time stamp stands for all of them.
+/// So many sockets are told of at once: one time stamp stands for all of them.
 const ROUND: usize = 1024;
 /// The key of the timer.
 const TIMER: u64 = u64::MAX;
@@ -40,10 +40,6 @@ impl Poller {
 
     pub(crate) fn add(&self, socket: impl AsFd, key: u64, flags: EventFlags) -> Result<(), Errno> {
         epoll::add(&self.epoll, socket, EventData::new_u64(key), flags)
-    }
-
-    pub(crate) fn modify(&self, socket: impl AsFd, key: u64, flags: EventFlags) -> Result<(), Errno> {
-        epoll::modify(&self.epoll, socket, EventData::new_u64(key), flags)
     }
 
     /// Waits until something happens at a socket, or until a time, and puts into `happened` what it was.

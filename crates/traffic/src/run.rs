@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bystander_model::traffic::{Amount, Load, Prompt, Summary};
+use bystander_model::traffic::{Amount, Arrival, Load, Prompt, Summary};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -97,11 +97,12 @@ pub fn run(load: &Load, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     let requests = Requests::new(load, &model, &address, key.as_deref(), prompts);
     let mut engine = Engine::new(addresses, requests, ns(load.timeout_s), most_connections()).map_err(RunError::Wait)?;
     let mut rows = Rows::create(folder).map_err(keep)?;
-    let mut warmup = Measure::new(true);
+    let is_open = !matches!(load.arrival, Arrival::Closed { .. });
+    let mut warmup = Measure::new(true, is_open);
     if let Some(amount) = load.warmup {
         part(load, amount, 1, &mut engine, &mut warmup, &mut rows, progress)?;
     }
-    let mut measure = Measure::new(false);
+    let mut measure = Measure::new(false, is_open);
     let before = clock::processor_time();
     part(load, load.amount, 0, &mut engine, &mut measure, &mut rows, progress)?;
     let processor = clock::processor_time().saturating_sub(before);

@@ -36,6 +36,8 @@ pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: &Circumstan
     let tokens = &measure.tokens;
     let cpu_s = seconds(around.processor);
     let client_lag = measure.lag.spread();
+    // In a closed loop nothing was promised about when requests start, and latencies count from when they did.
+    let is_open = !matches!(load.arrival, Arrival::Closed { .. });
     let mut summary = Summary {
         arrival: load.arrival.to_string(),
         sent: measure.sent,
@@ -71,7 +73,7 @@ pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: &Circumstan
             cpu_s,
             cpu_us_per_token: (tokens.output > 0).then(|| cpu_s * 1e6 / tokens.output as f64),
             clock_error: measure.round.spread(),
-            late: client_lag.is_some_and(|lag| lag.p99 > seconds(LATE)),
+            late: is_open && client_lag.is_some_and(|lag| lag.p99 > seconds(LATE)),
         },
         notes: Vec::new(),
         model: around.model.clone(),
