@@ -40,9 +40,7 @@ pub use listener::{Holder, listener_of};
 pub use namespace::{Availability, Namespace, namespaces_available};
 pub use output::{Line, Lines, OutputError, OutputPaths, StreamSummary};
 pub use port::{pick_free_port, port_free};
-pub use ready::{
-    AddressError, CommandCheck, GenerateCheck, HttpAnswer, HttpCheck, Readiness, ReadySpec, ReadySpecError,
-};
+pub use ready::{AddressError, CommandCheck, GenerateCheck, HttpAnswer, HttpCheck, Readiness, ReadySpec, ReadySpecError};
 pub use resolve::{ResolveError, resolve};
 pub use sweep::{Swept, remove_leftovers, sweep};
 pub use tree::ProcessInfo;

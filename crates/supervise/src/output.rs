@@ -90,13 +90,28 @@ impl Lines {
     pub fn last(&self) -> Line {
         let body = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
         let start = memchr::memrchr(b'\n', body).map_or(0, |end| end + 1);
+        self.line(self.count.saturating_sub(1), start, &body[start..])
+    }
+
+    /// The first one of which something holds, told by its bytes without the newline.
+    pub(crate) fn find(&self, mut holds: impl FnMut(&[u8]) -> bool) -> Option<Line> {
+        let mut start = 0;
+        (0..).zip(memchr::memchr_iter(b'\n', &self.text)).find_map(|(at, end)| {
+            let text = &self.text[start..end];
+            let found = holds(text).then(|| self.line(at, start, text));
+            start = end + 1;
+            found
+        })
+    }
+
+    fn line(&self, at: u64, start: usize, text: &[u8]) -> Line {
         Line {
             stream: self.stream,
-            number: self.first + self.count.saturating_sub(1),
+            number: self.first + at,
             offset: self.offset + start as u64,
             time_ns: self.time_ns,
-            text: body[start..].to_vec(),
-            length: (body.len() - start) as u64,
+            text: text.to_vec(),
+            length: text.len() as u64,
             terminated: true,
         }
     }

@@ -31,8 +31,8 @@ use crate::clock::{Clock, after};
 use crate::exit::{Exit, TreeEnd};
 use crate::gpu::GpuWatch;
 use crate::keeper;
-use crate::output::{Line, Lines, OutputError, Read};
 use crate::output::lines::LineReader;
+use crate::output::{Line, Lines, OutputError, Read};
 use crate::protocol::Order;
 use crate::tree::{ProcessInfo, snapshot};
 use conditions::Conditions;
@@ -325,21 +325,22 @@ impl Trial {
         }
     }
 
-    /// From here on tells lines by the block where several were read at once, which costs much less for a program that writes a lot. Until it is ready
-    /// every line comes on its own.
+    /// From here on tells lines by the block where several were read at once, which costs much less for a program that writes a lot.
     pub fn in_blocks(&mut self) {
         self.in_blocks = true;
     }
 
     /// Reads on in a stream: one line, or several.
     fn read(&mut self, at: usize, limit: u64) -> Result<Option<Read>, OutputError> {
-        let is_ready = self.conditions.as_ref().is_none_or(Conditions::is_told);
         let reader = &mut self.readers[at];
-        if self.in_blocks && is_ready { reader.next_lines(limit) } else { Ok(reader.next(limit)?.map(Read::Line)) }
+        if self.in_blocks { reader.next_lines(limit) } else { Ok(reader.next(limit)?.map(Read::Line)) }
     }
 
     fn on_lines(&mut self, lines: Lines) {
         self.last_lines[usize::from(lines.stream != Stream::Stdout)] = Some(lines.last());
+        if let Some(conditions) = &self.conditions {
+            conditions.lines(&lines);
+        }
         self.due.push_back(TrialEvent::Lines(lines));
     }
 

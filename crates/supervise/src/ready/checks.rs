@@ -18,7 +18,7 @@ use super::proof::{FileSeen, HttpAnswer, Notified};
 use super::{CommandCheck, DEFAULT_STABLE, ReadySpec, ReadySpecError};
 use crate::clock::Clock;
 use crate::listener::{self, Holder};
-use crate::output::Line;
+use crate::output::{self, Line};
 use crate::procfs;
 
 /// Which process is to be ready, and by which clock.
@@ -122,7 +122,12 @@ impl Checks {
 
     /// Takes one line of output.
     pub(crate) fn line(&self, line: &Line) {
-        self.lines.take(line);
+        self.lines.take(|pattern| pattern.is_match(&line.text).then(|| line.clone()));
+    }
+
+    /// Takes several lines of output.
+    pub(crate) fn lines(&self, lines: &output::Lines) {
+        self.lines.take(|pattern| lines.find(|text| pattern.is_match(text)));
     }
 
     /// When the last pattern matched, where lines are all that is asked.
@@ -234,15 +239,14 @@ impl Lines {
         Self { patterns, seen }
     }
 
-    fn take(&self, line: &Line) {
+    /// Looks for what was not seen yet.
+    fn take(&self, find: impl Fn(&Regex) -> Option<Line>) {
         if self.patterns.is_empty() {
             return;
         }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for (pattern, seen) in self.patterns.iter().zip(seen.iter_mut()).filter(|(_, seen)| seen.is_none()) {
-            if pattern.is_match(&line.text) {
-                *seen = Some(line.clone());
-            }
+            *seen = find(pattern);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bystander_model::ids::TimeNs;
 
 use crate::exit::Exit;
-use crate::output::Line;
+use crate::output::{Line, Lines};
 use crate::ready::checks::{Checks, Memory, Subject};
 
 /// The conditions of readiness and what is known of them.
@@ -27,12 +27,16 @@ impl Conditions {
 
     /// The program wrote a line.
     pub(super) fn line(&self, line: &Line) {
-        self.checks.line(line);
+        if !self.told {
+            self.checks.line(line);
+        }
     }
 
-    /// Whether it was told that the program is ready: no line matters any more.
-    pub(super) fn is_told(&self) -> bool {
-        self.told
+    /// The program wrote lines.
+    pub(super) fn lines(&self, lines: &Lines) {
+        if !self.told {
+            self.checks.lines(lines);
+        }
     }
 
     /// Everything holds since then.

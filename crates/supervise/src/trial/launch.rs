@@ -11,13 +11,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::Trial;
+use super::conditions::Conditions;
 use super::near::KeeperProcess;
 use super::note::Note;
 use super::pump::{Flags, Pump};
 use super::samples::Samples;
 use super::streams::{InheritingSpec, Streams};
-use super::conditions::Conditions;
-use super::Trial;
 use crate::cancel::Canceller;
 use crate::clock::Clock;
 use crate::command::{Command, KeeperProgram, MARKER};

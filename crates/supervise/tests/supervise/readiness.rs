@@ -65,6 +65,24 @@ fn all_conditions_must_hold_and_the_proof_names_them() {
 }
 
 #[test]
+fn the_line_that_says_ready_is_found_among_many_that_come_at_once() {
+    let world = World::new();
+    let spec = ReadySpec { logs: vec![pattern("^ready (now|soon)$"), pattern("^1999$")], ..ReadySpec::default() };
+    // Nothing is read before all of it was written, so that it comes as few blocks.
+    let script = "{ seq 2000; echo not ready now; echo ready now; echo ready soon; seq 2000; } > all; cat all; exec sleep 600";
+    let mut trial = Trial::start(World::ready(world.spec(&["sh", "-c", script]), spec)).expect("starts");
+    trial.in_blocks();
+    let mut events = Vec::new();
+    wait_for(&mut trial, &mut events, is_ready);
+    let all = std::fs::read_to_string(world.path("all")).expect("is there");
+    let at = |line: &str| all.find(&format!("\n{line}\n")).expect("was written") as u64 + 1;
+    let found: Vec<_> = proof(&events).logs.iter().map(|line| (line.text().into_owned(), line.number, line.offset)).collect();
+    assert_eq!(found, [("ready now".to_owned(), 2002, at("ready now")), ("1999".to_owned(), 1999, at("1999"))]);
+    assert!(events.iter().any(|event| matches!(event, TrialEvent::Lines(_))), "{events:?}");
+    Told::finish(&mut trial, Duration::ZERO, events);
+}
+
+#[test]
 fn a_server_of_somebody_else_never_reads_as_ready_and_is_named() {
     let world = World::new();
     let foreign = TcpListener::bind("127.0.0.1:0").expect("binds");
@@ -82,8 +100,13 @@ fn a_server_of_somebody_else_never_reads_as_ready_and_is_named() {
         }
     });
     let spec = ReadySpec { http: vec![HttpCheck::any(format!("http://127.0.0.1:{port}/"))], ..ReadySpec::default() };
-    let mut trial = Trial::start(World::ready(world.spec(&["sh", "-c", "sleep 0.3; exit 1"]), spec)).expect("starts");
-    let told = Told::of(&mut trial);
+    let script = "while [ ! -e enough ]; do sleep 0.01; done; exit 1";
+    let mut trial = Trial::start(World::ready(world.spec(&["sh", "-c", script]), spec)).expect("starts");
+    let mut events = Vec::new();
+    wait_for(&mut trial, &mut events, |event| matches!(event, TrialEvent::ForeignListener(_)));
+    world.write("enough", "");
+    wait_for(&mut trial, &mut events, |event| matches!(event, TrialEvent::Exited(_)));
+    let told = Told::finish(&mut trial, Duration::ZERO, events);
     assert!(!told.events.iter().any(is_ready));
     let holders: Vec<_> =
         told.events.iter().filter_map(|event| if let TrialEvent::ForeignListener(holder) = event { Some(holder) } else { None }).collect();
