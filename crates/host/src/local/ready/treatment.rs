@@ -11,6 +11,8 @@ use bystander_model::reading::LogBlock;
 use bystander_supervise::output::Line;
 use regex::Regex;
 
+use crate::metrics::sieve::Sieve;
+
 /// The longest part of what was seen that is kept, in bytes.
 const SHOWN_BYTES: usize = 300;
 
@@ -28,6 +30,8 @@ struct Sought {
     level: String,
     place: Place,
     pattern: Regex,
+    /// Finds the lines that the pattern may match.
+    sieve: Sieve,
     /// Whether the trial is of this level, or of one that declares the same.
     is_own: bool,
     seen: Option<Evidence>,
@@ -61,7 +65,8 @@ impl Treatments {
     pub(in super::super) fn block(&mut self, block: &LogBlock<'_>) {
         self.lines += block.count();
         for sought in self.sought.iter_mut().filter(|sought| sought.place == Place::Log && sought.seen.is_none()) {
-            let found = block.lines().find_map(|line| Some((line.number, around(line.text, sought.pattern.find(line.text)?.range()))));
+            let mut lines = block.candidates(|text, from| sought.sieve.find(text, from));
+            let found = lines.find_map(|line| Some((line.number, around(line.text, sought.pattern.find(line.text)?.range()))));
             sought.seen = found.map(|(number, text)| Evidence::log(self.trial, block.stream, number, text));
         }
     }
@@ -159,8 +164,8 @@ fn of_level<'a>(
     let both = log.into_iter().chain(configuration.map(|pattern| (Place::Configuration, pattern)));
     // Patterns were checked with the plan.
     both.filter_map(move |(place, pattern)| {
-        let pattern = Regex::new(pattern).ok()?;
-        Some(Sought { factor: factor.to_owned(), level: level.to_owned(), place, pattern, is_own, seen: None })
+        let (pattern, sieve) = (Regex::new(pattern).ok()?, Sieve::new([pattern.as_str()]));
+        Some(Sought { factor: factor.to_owned(), level: level.to_owned(), place, pattern, sieve, is_own, seen: None })
     })
 }
 
