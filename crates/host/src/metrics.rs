@@ -3,6 +3,7 @@
 //! Output is read as it passes, hits as they come, the program's own server before and after its workload, files and samples when the trial is over.
 
 mod extract;
+mod figure;
 mod file;
 mod hits;
 mod lines;

@@ -4,6 +4,7 @@
 //! A folder holds `bin/python3` and `serve`, an executable that becomes the server with the arguments it is given.
 
 mod engine;
+mod experiment;
 mod sets;
 
 use engine::watch;

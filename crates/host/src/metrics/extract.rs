@@ -5,6 +5,7 @@ use bystander_lab::plan::{Extract, Pick};
 use bystander_model::evidence::Evidence;
 use regex::Regex;
 
+use super::figure::figure;
 use super::tally::Tally;
 
 /// Reads it. `at` makes evidence of a place in the text (a line or a path) and what stands there.
@@ -16,7 +17,7 @@ pub(super) fn read(text: &str, what: &Extract, pick: Pick, at: impl Fn(&str, &st
             let Ok(regex) = Regex::new(pattern) else { return (None, at("", "the pattern cannot be used")) };
             for (number, line) in (1..).zip(text.lines()) {
                 let Some(found) = regex.captures(line).and_then(|groups| groups.get(1)) else { continue };
-                tally.take(found.as_str().parse().ok(), || at(&format!(":{number}"), super::clip(line.trim())));
+                tally.take(figure(found.as_str()), || at(&format!(":{number}"), super::clip(line.trim())));
             }
             "no line matches".to_owned()
         }

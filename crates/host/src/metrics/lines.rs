@@ -7,6 +7,7 @@ use bystander_model::ids::TrialId;
 use bystander_model::reading::{LogBlock, LogLine};
 use regex::Regex;
 
+use super::figure::figure;
 use super::sieve::Sieve;
 use super::tally::Tally;
 
@@ -91,7 +92,7 @@ impl Sought {
         match &self.what {
             What::Pattern(regex) => {
                 if let Some(found) = regex.captures(line.text).and_then(|groups| groups.get(1)) {
-                    self.tally.take(found.as_str().parse().ok(), evidence);
+                    self.tally.take(figure(found.as_str()), evidence);
                 }
             }
             What::Json(path) => {
