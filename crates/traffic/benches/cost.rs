@@ -149,7 +149,6 @@ fn aiperf_cpu(aiperf: &Path, url: &str, requests: u64) -> f64 {
         .args(["--synthetic-input-tokens-mean", "16", "--output-tokens-mean", &TOKENS.to_string(), "--random-seed", "1"])
         .arg("--artifact-dir")
         .arg(folder.path())
-        .env("HF_HUB_OFFLINE", "1")
         .current_dir(folder.path())
         .output()
         .expect("aiperf runs");
