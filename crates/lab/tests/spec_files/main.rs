@@ -6,4 +6,5 @@ mod example;
 mod layout;
 mod property;
 mod ready;
+mod reference;
 mod shown;
