@@ -37,6 +37,7 @@ use crate::protocol::Order;
 use crate::tree::{ProcessInfo, snapshot};
 use conditions::Conditions;
 use event::{Activity, Finished, KeeperLost, TrialEvent};
+pub use gpus::Holding;
 pub use launch::{StartError, TrialSpec};
 use near::KeeperProcess;
 use note::Note;

@@ -172,6 +172,8 @@ impl<'a> Watch<'a> {
             }
         }
         self.telling.turn();
+        let held = trial.holds();
+        self.telling.memory(held.rss_bytes, held.gpu_bytes);
         self.read_hits(emit)?;
         if self.lost_mount(Some(trial.pid())) {
             return Ok(Some(StopWhy::Done));

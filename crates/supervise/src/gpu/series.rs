@@ -48,6 +48,11 @@ impl Recorder {
         self.stride *= 2;
     }
 
+    /// The latest value, or the largest of the last few where a point holds more than one.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.points.last().map(|(_, value)| *value)
+    }
+
     /// The largest value so far.
     pub(crate) fn peak(&self) -> Option<u64> {
         self.points.iter().map(|(_, value)| *value).max()

@@ -82,6 +82,13 @@ impl GpuWatch {
         Ok(Self { found, _end: end })
     }
 
+    /// What the GPUs hold now on top of what they held before, at the last sample; `None` before the first.
+    pub(crate) fn held_now(&self) -> Option<u64> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = found.iter().filter_map(|gpu| Some(gpu.record.last()?.saturating_sub(gpu.before.held_bytes)));
+        own.reduce(u64::saturating_add)
+    }
+
     /// What was seen so far.
     pub(crate) fn samples(&self) -> Vec<GpuSamples> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).iter().map(OneGpu::samples).collect()

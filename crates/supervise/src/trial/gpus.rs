@@ -3,7 +3,22 @@
 use super::Trial;
 use crate::gpu::{self, Gpu, GpuWatch};
 
+/// What a running trial holds, in bytes, at the last samples; `None` where there was none yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Holding {
+    /// Resident memory of its processes; what they share is counted for each.
+    pub rss_bytes: Option<u64>,
+    /// Memory of its GPUs, on top of what they held before.
+    pub gpu_bytes: Option<u64>,
+}
+
 impl Trial {
+    /// What it holds now.
+    #[must_use]
+    pub fn holds(&self) -> Holding {
+        Holding { rss_bytes: self.samples.rss_now(), gpu_bytes: self.gpus.as_ref().and_then(GpuWatch::held_now) }
+    }
+
     /// Samples the memory of GPUs, as they were looked at before the program was started, until the trial is over. Does nothing where there are none.
     pub fn watch_gpus(&mut self, before: &[Gpu]) {
         if let (false, Ok(driver)) = (before.is_empty(), gpu::driver()) {

@@ -70,6 +70,11 @@ impl Samples {
         &self.seen
     }
 
+    /// The resident memory of the tree at the last sample.
+    pub(super) fn rss_now(&self) -> Option<u64> {
+        self.rss.last()
+    }
+
     /// What all samples have seen of memory, together with those of the GPUs.
     pub(super) fn summary(&self, gpus: Vec<GpuSamples>) -> Summary {
         let mut processes: Vec<ProcessPeak> = self

@@ -38,6 +38,11 @@ impl Telling {
         }
     }
 
+    /// What the program holds at this moment, in bytes.
+    pub(super) fn memory(&self, rss: Option<u64>, gpu: Option<u64>) {
+        self.live.memory(self.trial, rss, gpu);
+    }
+
     /// The trial is in a phase now.
     pub(super) fn phase(&mut self, phase: Phase) {
         self.turn();
