@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::process::kill;
+use crate::terminal::OnTerminal;
 use crate::wait::{LIMIT, until};
 
 /// A command that is about to be started.
@@ -92,6 +93,17 @@ impl Run {
         let child = self.command.spawn().unwrap_or_else(|error| panic!("{:?}: {error}", self.command));
         self.pids.lock().expect("no test panics here").push(child.id());
         Running { child, name: self.name, started, ended: false }
+    }
+
+    /// Starts it on a terminal of so many columns.
+    ///
+    /// # Panics
+    /// Where it cannot be started, or there is no terminal to be had.
+    #[must_use]
+    pub fn start_on_terminal(mut self, columns: u16) -> OnTerminal {
+        let running = OnTerminal::start(&mut self.command, columns);
+        self.pids.lock().expect("no test panics here").push(running.pid());
+        running
     }
 
     /// Runs it to its end.
