@@ -11,7 +11,7 @@ use crate::world::{LIMIT, assert_nothing_left, run, text, trials, world};
 /// Writes an experiment on a shell script and gives its path.
 fn experiment(world: &World, script: &str, more: &str) -> std::path::PathBuf {
     let file = world.path("x.toml");
-    fs::write(&file, format!("[program]\ncommand = ['sh', '-c', '''{script}''']\n{more}")).expect("written");
+    fs::write(&file, format!("program.command = ['sh', '-c', '''{script}''']\n{more}")).expect("written");
     file
 }
 
@@ -27,7 +27,7 @@ const MEET: &str = r#"touch "$M/$B.$L"; i=0; while [ $(ls "$M" | grep -c "^$B\."
 fn two_lanes_run_trials_of_one_block_at_the_same_time_each_with_gpus_and_a_number_of_its_own() {
     let world = world();
     fs::create_dir(world.path("marks")).expect("made");
-    let more = "env = { M = '{folder}/marks', B = '{seed}', L = '{lane}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\n\
+    let more = "program.env = { M = '{folder}/marks', B = '{seed}', L = '{lane}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\n\
         plan = { baseline = { a = 'x' }, parallel = [[3], [5, 6]], blocks = 4, describe = true }";
     let file = experiment(&world, MEET, more);
     let report = world.bystander(["run", "--json", "--why"]).args([&file]).run().exits(0).json();
@@ -50,7 +50,7 @@ fn two_lanes_run_trials_of_one_block_at_the_same_time_each_with_gpus_and_a_numbe
 fn killed_with_two_trials_in_flight_both_are_closed_and_the_run_goes_on() {
     let world = world();
     let script = r#"touch "$D/$L"; while [ ! -e "$D/go" ]; do sleep 0.02; done"#;
-    let more = "env = { D = '{folder}', L = 'lane{lane}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\n\
+    let more = "program.env = { D = '{folder}', L = 'lane{lane}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\n\
         plan = { baseline = { a = 'x' }, parallel = [[], []], blocks = 2, describe = true }";
     let file = experiment(&world, script, more);
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
@@ -80,7 +80,7 @@ fn hooks_run_around_the_run_and_its_trials_in_order_and_also_after_ctrl_c() {
         hook("conclude"),
         hook("cleanup")
     );
-    let more = format!("env = {{ D = '{{folder}}' }}\nfresh = true\nplan = {{ describe = true, blocks = 2 }}\n{hooks}");
+    let more = format!("program.env = {{ D = '{{folder}}' }}\nprogram.fresh = true\nplan = {{ describe = true, blocks = 2 }}\n{hooks}");
     // What was prepared lies in the directory of the trial, and its caches are of its own and empty.
     let script = r#"[ "$(ls)" = seeded ] && [ -z "$(ls "$TRITON_CACHE_DIR")" ] && echo x > "$TRITON_CACHE_DIR/kernel" && printf 'program\n' >> "$D/log""#;
     let file = experiment(&world, script, &more);
@@ -165,7 +165,7 @@ fn an_aa_run_of_a_file_is_a_run_of_its_own_and_finds_nothing_where_nothing_is() 
 fn an_aa_run_that_was_stopped_is_not_taken_up_by_a_run_of_the_file_nor_the_other_way_round() {
     let world = world();
     let script = r#"touch "$D/here"; while [ ! -e "$D/go" ]; do sleep 0.02; done"#;
-    let more = "env = { D = '{folder}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\nplan = { baseline = { a = 'x' }, blocks = 4 }";
+    let more = "program.env = { D = '{folder}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\nplan = { baseline = { a = 'x' }, blocks = 4 }";
     let file = experiment(&world, script, more);
     let mut stopped = Vec::new();
     for words in [&["run", "--json"][..], &["run", "--json", "--aa"]] {
