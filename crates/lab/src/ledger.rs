@@ -123,7 +123,8 @@ impl Ledger {
         let EventBody::RunStarted { plan, fingerprint, seed, version, files } = &first.body else {
             return Err("its first event is not its start".into());
         };
-        let plan = serde_json::from_value(plan.clone()).map_err(|error| format!("its plan is of another version ({error})"))?;
+        let plan = serde_json::from_value(plan.clone())
+            .map_err(|error| format!("its plan is of another version, bystander {version} ({error}); update bystander, or use that one"))?;
         Ok(Self {
             run: run.clone(),
             plan,

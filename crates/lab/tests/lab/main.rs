@@ -17,3 +17,4 @@ mod resume;
 mod scripted;
 mod settling;
 mod superseded;
+mod volume;
