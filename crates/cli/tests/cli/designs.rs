@@ -30,7 +30,7 @@ fn two_lanes_run_trials_of_one_block_at_the_same_time_each_with_gpus_and_a_numbe
     let more = "program.env = { M = '{folder}/marks', B = '{seed}', L = '{lane}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\n\
         plan = { baseline = { a = 'x' }, parallel = [[3], [5, 6]], blocks = 4, describe = true }";
     let file = experiment(&world, MEET, more);
-    let report = world.bystander(["run", "--json", "--why"]).args([&file]).run().exits(0).json();
+    let report = world.bystander(["run", "--json", "--why"]).args([&file]).run().exits(2).json();
     let all = trials(&report);
     assert_eq!(all.len(), 8);
     assert!(all.iter().all(|trial| trial["outcome"] == "completed"), "{report:#}");
@@ -62,7 +62,7 @@ fn killed_with_two_trials_in_flight_both_are_closed_and_the_run_goes_on() {
         ["lane1", "lane2"].iter().for_each(|mark| fs::remove_file(world.path(mark)).expect("removed"));
     }
     fs::write(world.path("go"), "").expect("written");
-    let report = run(&world, &file).run().exits(0).json();
+    let report = run(&world, &file).run().exits(2).json();
     let with = |outcome: &str| trials(&report).iter().filter(|trial| trial["outcome"] == outcome).count();
     assert_eq!((with("interrupted"), with("completed")), (4, 4), "{report:#}");
     assert_nothing_left(&world);
