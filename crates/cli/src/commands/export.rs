@@ -1,21 +1,17 @@
 //! `bystander export`: everything of a run as one file that another machine opens with `bystander show FILE`.
 
+mod kept;
 mod spec;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bystander_host::secrets::Masker;
 use bystander_lab::ledger::Ledger;
-use bystander_model::event::EventBody;
-use bystander_model::evidence::Stream;
 use bystander_model::ids::TrialId;
 use bystander_report::Style;
 use bystander_store::archive::{ArchiveError, Packer, Source};
-use bystander_store::output::sha256_file;
-use bystander_store::{RunRecord, StateDir, Store};
-use bystander_supervise::output::times;
+use bystander_store::{RunRecord, StateDir};
 use serde::Serialize;
 
 use super::found::{ARCHIVE_ENDS, Found, Place, of_archive};
@@ -23,7 +19,6 @@ use super::{show, watch};
 use crate::args::ExportArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::state;
 
 /// The folder of output files in an archive.
 pub(super) const LOGS: &str = "logs";
@@ -47,6 +42,7 @@ pub(crate) fn run(args: &ExportArgs, named: Option<&Path>, output: &mut Output) 
     } else {
         add_experiment(&mut packer, &found, state)?;
     }
+    kept::add(&mut packer, &found.record.id, &found.store, state)?;
     let manifest = packer.write(&to).map_err(|error| of_archive(&error))?;
     output.exported(&manifest, &to);
     Ok(ExitCode::SUCCESS)
@@ -70,8 +66,7 @@ fn add_experiment(packer: &mut Packer, found: &Found, state: &StateDir) -> Resul
     add(packer, "report.json", bystander_report::json(&report))?;
     add(packer, "report.txt", bystander_report::text(&report, &style).into_bytes())?;
     add(packer, "why.txt", why.into_bytes())?;
-    add_spec(packer, &ledger, &found.record, state)?;
-    add_logs(packer, &ledger, &found.store, state)
+    add_spec(packer, &ledger, &found.record, state)
 }
 
 fn add(packer: &mut Packer, name: &str, bytes: Vec<u8>) -> Result<(), Failure> {
@@ -109,64 +104,4 @@ fn add_spec(packer: &mut Packer, ledger: &Ledger, record: &RunRecord, state: &St
             Ok(())
         }
     }
-}
-
-/// The output of every trial with the times of its bytes; secrets were blotted out when it was written.
-fn add_logs(packer: &mut Packer, ledger: &Ledger, store: &Store, state: &StateDir) -> Result<(), Failure> {
-    let recorded = recorded(ledger, store)?;
-    let (mut left, mut changed) = (0_u64, Vec::new());
-    for trial in ledger.trials.keys() {
-        let folder = state.trial_dir(&ledger.run, *trial);
-        let mut packed = 0;
-        for stream in Stream::ALL {
-            let path = folder.join(stream.name());
-            for file in [times::path_of(&path), path.clone()] {
-                let Some(name) = file.file_name().and_then(|name| name.to_str()).filter(|_| file.is_file()) else { continue };
-                packer.add(&format!("{LOGS}/trial-{trial}/{name}"), Source::File(file.clone())).map_err(|error| of_archive(&error))?;
-                packed += 1;
-            }
-            match recorded.get(&(*trial, stream)) {
-                Some(_) if !path.is_file() => changed.push(format!("{LOGS}/trial-{trial}/{}: its file is gone", stream.name())),
-                Some(sha256) if sha256_file(&path).is_ok_and(|now| now != *sha256) => {
-                    changed.push(format!("{LOGS}/trial-{trial}/{} as it was recorded: its file was changed since", stream.name()));
-                }
-                _ => {}
-            }
-        }
-        left += files_in(&folder).saturating_sub(packed);
-    }
-    changed.into_iter().for_each(|what| packer.leave_out(what));
-    if left > 0 {
-        packer.leave_out(format!(
-            "{left} files in the folders of trials that are no output: overlays of probes, and what programs wrote there, which may hold secrets"
-        ));
-    }
-    packer.leave_out(
-        "the program, its environment's packages, and the files that instruments touch: their versions and hashes are in environment.json"
-            .to_owned(),
-    );
-    Ok(())
-}
-
-/// The hash of every output that was recorded.
-fn recorded(ledger: &Ledger, store: &Store) -> Result<BTreeMap<(TrialId, Stream), String>, Failure> {
-    let mut found = BTreeMap::new();
-    for event in store.events(&ledger.run).map_err(|error| state::of_store(&error))? {
-        let event = event.map_err(|error| state::of_store(&error))?;
-        if let (Some(trial), EventBody::Output { stream, sha256, .. }) = (event.trial, event.body) {
-            found.insert((trial, stream), sha256);
-        }
-    }
-    Ok(found)
-}
-
-/// How many files lie in a folder and below. What cannot be read is not counted.
-fn files_in(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let count = |entry: std::fs::DirEntry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => files_in(&entry.path()),
-        Ok(_) => 1,
-        Err(_) => 0,
-    };
-    entries.map(count).sum()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bystander_testkit::{Signal, World, until};
 
+use crate::export::{contents, export};
 use crate::world::{LIMIT, python_world, run, text, trials};
 
 /// One from the caller's environment, one each from the file's environment, its command, and a level.
@@ -56,6 +57,15 @@ fn secrets_of_environment_command_and_levels_are_nowhere_in_state_and_output() {
             assert!(!text.contains(secret), "{secret} was printed:\n{text}");
         }
         assert_eq!(files_with(&world.path("case/.bystander"), secret.as_bytes()), Vec::<String>::new(), "{secret} was stored");
+    }
+    let (archive, _) = export(&world, &world.path("case"), "run.tar.zst");
+    let key = fs::read(world.path("case/.bystander/mask.key")).expect("the key of the hashes");
+    for (name, bytes) in contents(&archive) {
+        let has = |secret: &[u8]| bytes.windows(secret.len()).any(|window| window == secret);
+        assert!(!SECRETS.iter().any(|secret| has(secret.as_bytes())) && !has(&key), "{name}: {}", String::from_utf8_lossy(&bytes));
+        if name.ends_with("/experiment.toml") {
+            assert!(String::from_utf8_lossy(&bytes).contains("<hidden:"), "{}", String::from_utf8_lossy(&bytes));
+        }
     }
     // What stands for them tells them apart, and what is not secret is still there.
     let stdout = fs::read_to_string(world.path("case/.bystander").join(text(&trials(&report)[0]["output"]["stdout"]))).expect("the output");

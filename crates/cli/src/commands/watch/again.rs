@@ -62,7 +62,8 @@ pub(in crate::commands) fn in_a_line(summary: &WatchSummary) -> String {
         (WatchStatus::Running, ..) => "running".to_owned(),
         (WatchStatus::Interrupted | WatchStatus::Killed, ..) => "interrupted".to_owned(),
     };
-    format!("{}: {end}, {} hits", summary.command.join(" "), summary.hits)
+    let word = if summary.hits == 1 { "hit" } else { "hits" };
+    format!("{}: {end}, {} {word}", summary.command.join(" "), summary.hits)
 }
 
 /// Reads hits back by the numbers of their events.
