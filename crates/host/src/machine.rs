@@ -61,15 +61,19 @@ pub fn gpu_findings() -> Result<Vec<String>, String> {
 /// The state of the git work tree that holds a folder; `None` outside one or without git.
 #[must_use]
 pub fn git(folder: &Path) -> Option<Git> {
-    let run = |arguments: &[&str]| {
-        // Optional locks off: looking must not write an index.
-        let mut git = Command::new("git");
-        git.arg("--no-optional-locks").arg("-C").arg(folder).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
-        git.output().ok().filter(|output| output.status.success()).map(|output| output.stdout)
-    };
-    let commit = String::from_utf8(run(&["rev-parse", "HEAD"])?).ok()?.trim().to_owned();
-    let dirty = !run(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
-    Some(Git { commit, dirty })
+    // Asked for at every launch: a program that is started to learn that there is nothing to say would cost most of a short trial.
+    let folder = folder.canonicalize().ok()?;
+    if std::env::var_os("GIT_DIR").is_none() && !folder.ancestors().any(|above| above.join(".git").exists()) {
+        return None;
+    }
+    let mut git = Command::new("git");
+    // Optional locks off: looking must not write an index.
+    git.arg("--no-optional-locks").arg("-C").arg(&folder);
+    git.args(["status", "--porcelain=v2", "--branch", "--untracked-files=no"]).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = git.output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let commit = text.lines().find_map(|line| line.strip_prefix("# branch.oid ")).filter(|commit| *commit != "(initial)")?;
+    Some(Git { commit: commit.to_owned(), dirty: text.lines().any(|line| !line.starts_with("# ")) })
 }
 
 /// Asks an interpreter for its version and packages, without reading or writing anything of the program.

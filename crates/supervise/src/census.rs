@@ -73,7 +73,8 @@ impl Census {
 }
 
 fn suspect(stat: &Stat, titles: &[String], age: Option<Duration>) -> Option<Suspect> {
-    let title = titles.iter().find(|pattern| has_title(pattern, &title_of(stat.pid), &stat.comm)).cloned();
+    let shown = if titles.is_empty() { String::new() } else { title_of(stat.pid) };
+    let title = titles.iter().find(|pattern| has_title(pattern, &shown, &stat.comm)).cloned();
     let own = marker(stat.pid);
     if own.is_none() && title.is_none() {
         return None;

@@ -10,6 +10,8 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bystander_model::ids::TimeNs;
+
 use super::checks::{Checks, Held, Memory, Missing, Subject};
 use super::command;
 use super::generate::Server;
@@ -69,7 +71,7 @@ impl Watch {
         let mut costly = COSTLY_PAUSES.0;
         while !self.is_over() {
             let pause = match self.look(false) {
-                Ok(held) => match self.conclude(held) {
+                Ok(held) => match self.conclude(held.since) {
                     Ok(readiness) => {
                         // It is the proof of a program that has ended meanwhile, otherwise.
                         if !self.is_over() {
@@ -131,9 +133,8 @@ impl Watch {
     }
 
     /// From the first time that everything cheap holds: what costs, then everything cheap again for as long as it must hold.
-    fn conclude(&mut self, held: Held) -> Result<Readiness, String> {
+    fn conclude(&mut self, mut since: TimeNs) -> Result<Readiness, String> {
         let checks = Arc::clone(&self.checks);
-        let mut since = held.since;
         let mut command_seen = None;
         if let Some(check) = &checks.command {
             self.command_runs += 1;
@@ -171,7 +172,7 @@ impl Watch {
     }
 
     /// Makes sure that everything cheap holds now, and goes on doing so; the last look is after the whole span.
-    fn last(&mut self, since: bystander_model::ids::TimeNs) -> Result<Held, String> {
+    fn last(&mut self, since: TimeNs) -> Result<Held, String> {
         let _ = self.notes.send(Note::Held(since));
         let stable = self.checks.stable;
         let started = Instant::now();
