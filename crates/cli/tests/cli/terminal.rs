@@ -26,10 +26,13 @@ fn started(world: &World, columns: u16, variables: &[(&str, &str)]) -> OnTermina
     run.start_on_terminal(columns)
 }
 
-/// What was drawn without escape codes, a drawn line each; they are filled up with blanks, and end without a line feed.
+/// What was drawn without escape codes, a drawn line each; they are filled up with blanks, and the line about the whole follows without a line feed.
 fn plain(drawn: &str) -> Vec<String> {
-    let codes = regex::Regex::new("\u{1b}\\[[0-9;?]*[A-Za-z]| {4,}").expect("a pattern");
-    codes.replace_all(drawn, "\n").split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    let codes = regex::Regex::new("\u{1b}\\[[0-9;?]*[A-Za-z]").expect("a pattern");
+    let whole = regex::Regex::new(r" +(\d of \d launches)").expect("a pattern");
+    let text = codes.replace_all(drawn, "\n");
+    let text = whole.replace_all(&text, "\n$1");
+    text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 fn end(world: &World, terminal: OnTerminal) -> String {

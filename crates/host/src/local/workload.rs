@@ -10,8 +10,8 @@ use bystander_lab::cause::WorkloadEnd;
 use bystander_lab::plan::Workload;
 use bystander_model::evidence::{Evidence, Stream};
 use bystander_model::ids::TrialId;
-use bystander_model::traffic::Summary;
 use bystander_model::reading::LogBlock;
+use bystander_model::traffic::Summary;
 use bystander_supervise::Canceller;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::output::{self as supervise, Line, OutputPaths, StreamSummary};
@@ -62,7 +62,8 @@ impl Lines {
         metrics.block(&block);
         // Lines without a word at the end are few; those before them are not looked at.
         if let Some(line) = block.last(LAST).filter(|line| !line.text.trim().is_empty()).last() {
-            self.last[usize::from(stream == Stream::WorkloadStderr)] = Some(Evidence::log(self.trial, stream, line.number, line.text.trim()));
+            self.last[usize::from(stream == Stream::WorkloadStderr)] =
+                Some(Evidence::log(self.trial, stream, line.number, line.text.trim()));
         }
     }
 
@@ -149,12 +150,10 @@ impl Running {
     /// Ends what is left of it.
     pub(super) fn finish(mut self, metrics: &mut metrics::Reader) -> Done {
         let mut lines = self.lines;
-        let finished = self.trial.finish(Duration::from_secs(2), |event| {
-            match event {
-                TrialEvent::Line(line) => lines.read(&line, metrics),
-                TrialEvent::Lines(many) => lines.read_many(&many, metrics),
-                _ => {}
-            }
+        let finished = self.trial.finish(Duration::from_secs(2), |event| match event {
+            TrialEvent::Line(line) => lines.read(&line, metrics),
+            TrialEvent::Lines(many) => lines.read_many(&many, metrics),
+            _ => {}
         });
         // What it said while it was ended counts too: a traceback may come after the exit was seen.
         let end = match (self.end, finished.exit) {

@@ -43,7 +43,7 @@ fn commands_of(item: &Item<'_>, problems: &mut Problems<'_>) -> Vec<HookCommand>
 fn refuse_words_of_trials(table: &Table<'_>, name: &str, commands: &[HookCommand], problems: &mut Problems<'_>) {
     const OF_TRIALS: [&str; 5] = ["trial", "port", "seed", "gpus", "lane"];
     let mentions = |word: &&str| commands.iter().flat_map(|command| &command.argv).any(|text: &Template| text.mentions(word));
-    if let (Some(word), Some(item)) = (OF_TRIALS.into_iter().find(|word| mentions(&word)), table.get(name)) {
+    if let (Some(word), Some(item)) = (OF_TRIALS.into_iter().find(|word| mentions(word)), table.get(name)) {
         let problem = item.invalid(&format!("holds `{{{word}}}`, and it is run for no trial"));
         problems.push(&item.span, problem.help("`prepare` and `conclude` are run for every trial"));
     }

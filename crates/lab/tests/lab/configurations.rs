@@ -25,7 +25,8 @@ fn fraction_of(cell: &Cell) -> &'static str {
 
 #[test]
 fn a_level_that_the_program_does_not_print_is_told() {
-    let same = told(&plan(&["a", "b"], &[]), |_, before| Some(format!("args=Args(fraction=0.55, port=4{before}123, random_seed={before})")));
+    let same =
+        told(&plan(&["a", "b"], &[]), |_, before| Some(format!("args=Args(fraction=0.55, port=4{before}123, random_seed={before})")));
     let same = same.expect("it is said");
     assert!(same.starts_with("arm=b leaves no trace in the configuration that the program prints: trial "), "{same}");
 }
