@@ -47,7 +47,7 @@ fn log() -> String {
             _ => format!("  {number}: weights.layers.{b}.mlp.gate_proj -> cuda:0 ({a} x 4096, bfloat16)\n"),
         };
         text.push_str(&line);
-        if number % 5003 == 0 {
+        if number.is_multiple_of(5003) {
             text.push_str(&format!("max_total_num_tokens={number}, chunked_prefill_size=8192, metric_{}={a}\n", number % 20));
         }
     }

@@ -311,5 +311,10 @@ fn place(kept: &Kept) -> String {
 
 /// Cuts a text that is kept as evidence.
 pub(crate) fn clip(text: &str) -> &str {
-    &text[..text.floor_char_boundary(SHOWN)]
+    &text[..border(text, SHOWN)]
+}
+
+/// The last border of a character at or before a byte.
+pub(crate) fn border(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

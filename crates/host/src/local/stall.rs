@@ -112,7 +112,7 @@ impl Stall {
         let judgement = self.judge()?;
         let failed = scanner.has_traceback() && judgement != Judgement::MayGoOn;
         let ends = !ready && (failed || matches!(judgement, Judgement::Hangs(_)));
-        ends.then(|| StopWhy::Stalled { span_s: still.as_secs_f64() })
+        ends.then_some(StopWhy::Stalled { span_s: still.as_secs_f64() })
     }
 
     /// For how long nothing has moved; `None` where something moves, or that is not known yet.

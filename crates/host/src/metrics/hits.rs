@@ -112,7 +112,7 @@ impl OfHits {
         for (pid, process) in self.processes {
             let (count, first) = (process.tally.matches(), process.first);
             // The first hit is the first whatever was lost after it.
-            let is_whole = process.dropped == 0 && first == 0 || self.pick == Pick::First && first == 0;
+            let is_whole = first == 0 && (process.dropped == 0 || self.pick == Pick::First);
             let dropped = process.dropped + first;
             let (value, evidence) = process.tally.finish("hits");
             let Some(mut evidence) = evidence else { continue };

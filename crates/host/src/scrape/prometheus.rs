@@ -188,7 +188,10 @@ mod tests {
     use bystander_lab::plan::Series;
     use proptest::prelude::*;
 
-    fn one(line: &str) -> Option<(String, Vec<(String, String)>, f64)> {
+    /// A name, its labels and the value.
+    type One = (String, Vec<(String, String)>, f64);
+
+    fn one(line: &str) -> Option<One> {
         let read = Exposition::parse(line);
         let sample = read.samples.first()?;
         let labels = sample.labels.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();

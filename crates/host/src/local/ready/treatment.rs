@@ -11,6 +11,7 @@ use bystander_model::reading::LogBlock;
 use bystander_supervise::output::Line;
 use regex::Regex;
 
+use crate::metrics::border;
 use crate::metrics::sieve::Sieve;
 
 /// The longest part of what was seen that is kept, in bytes.
@@ -187,11 +188,7 @@ fn contamination(text: String, evidence: Vec<Evidence>) -> Contamination {
 }
 
 fn clipped(evidence: &Evidence) -> Evidence {
-    Evidence {
-        kind: EvidenceKind::Log,
-        text: evidence.text[..evidence.text.floor_char_boundary(SHOWN_BYTES)].to_owned(),
-        ..evidence.clone()
-    }
+    Evidence { kind: EvidenceKind::Log, text: evidence.text[..border(&evidence.text, SHOWN_BYTES)].to_owned(), ..evidence.clone() }
 }
 
 /// What matched, with what stands before and after it, so that a long line of a configuration does not hide it.
@@ -200,8 +197,8 @@ fn around(text: &str, found: std::ops::Range<usize>) -> String {
         return text.trim_end().to_owned();
     }
     let beside = SHOWN_BYTES.saturating_sub(found.len()) / 2;
-    let from = text.floor_char_boundary(found.start.saturating_sub(beside));
-    let to = text.floor_char_boundary((found.end + beside).min(from + 2 * SHOWN_BYTES).min(text.len()));
+    let from = border(text, found.start.saturating_sub(beside));
+    let to = border(text, (found.end + beside).min(from + 2 * SHOWN_BYTES));
     let (before, after) = (if from > 0 { "…" } else { "" }, if to < text.len() { "…" } else { "" });
     format!("{before}{}{after}", text[from..to].trim())
 }
