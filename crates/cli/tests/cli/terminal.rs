@@ -52,7 +52,7 @@ fn a_wide_terminal_shows_launch_phase_time_memory_last_line_and_what_is_left() {
     let drawn = plain(&terminal.drawn());
     let line = drawn.iter().rev().find(|line| line.contains("| loading the weights of")).expect("it was drawn");
     assert!(line.contains("block 1/1  trial 1/2") && line.contains("loading  "), "{line}");
-    assert!(drawn.iter().any(|line| line.contains("0 of 2 launches, time left unknown until every cell ran once")), "{drawn:#?}");
+    until("what is left is drawn", LIMIT, || terminal.drawn().contains("0 of 2 launches, time left unknown until every cell ran once"));
     let all = end(&world, terminal);
     let told: Vec<String> = plain(&all).into_iter().filter(|line| line.starts_with("block ") && line.contains("completed in")).collect();
     assert_eq!(told.len(), 2, "{told:#?}");
