@@ -83,7 +83,11 @@ fn a_load_above_the_limit_voids() {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         // Somebody is busy until the kernel's average says so.
-        scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop()
+            }
+        });
         until("some load", LIMIT, || load() > 0.0);
         let file = world.write("case/case.toml", experiment("exit 0", "", "load = 0.0\nsettle = \"0s\""));
         let ran = run(&world, &file).run();

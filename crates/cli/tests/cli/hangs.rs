@@ -14,9 +14,8 @@ const LIMITS: &str = "timeout = \"120s\"\nstall = \"1500ms\"\ngrace = \"2s\"\n";
 /// The only trial of a Python program with a time limit that it must not need.
 fn only_trial(world: &World, script: &str, more: &str) -> Value {
     world.write("case/program.py", script);
-    let program = format!(
-        "[program]\ncommand = [\"python3\", \"program.py\", \"--api-key\", \"sk-veryverysecret\"]\nready = {{ log = \"ready\" }}\n"
-    );
+    let program = "[program]\ncommand = [\"python3\", \"program.py\", \"--api-key\", \"sk-veryverysecret\"]\nready = { log = \"ready\" }\n"
+        .to_string();
     let file = world.write("case/case.toml", format!("{program}{more}\n[plan]\nblocks = 1\ndescribe = true\n"));
     let report = run(world, &file).run().exits(0).json();
     assert_nothing_left(world);

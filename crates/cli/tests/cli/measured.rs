@@ -149,7 +149,7 @@ fn a_server_of_somebody_else_is_never_asked_for_numbers() {
     let metrics = format!(
         "m = {{ http = 'http://127.0.0.1:{port}/', json = 'a' }}\np = {{ prometheus = 'up', when = 'after', url = 'http://127.0.0.1:{port}/metrics' }}"
     );
-    let file = world.write("case/case.toml", &format!("[program]\n{program}\n[metrics]\n{metrics}\n[plan]\nblocks = 1\ndescribe = true\n"));
+    let file = world.write("case/case.toml", format!("[program]\n{program}\n[metrics]\n{metrics}\n[plan]\nblocks = 1\ndescribe = true\n"));
     let report: Value = run(&world, &file).run().exits(0).json();
     let trial = &trials(&report)[0];
     assert_eq!(

@@ -132,7 +132,7 @@ fn requests_that_wait_while_none_runs_are_a_dead_engine_whatever_http_says() {
     assert_eq!((cause.evidence[0].place.as_str(), cause.evidence[1].place.as_str()), ("stderr:3", "stderr:9"));
     // A workload that gave up waiting says less than that.
     let workload = Some(WorkloadEnd { exit: None, signal: None, timed_out: true, last_line: None });
-    let late = TrialFacts { stopped: stopped(90, StopWhy::Done), workload, ..served.clone() };
+    let late = TrialFacts { stopped: stopped(90, StopWhy::Done), workload, ..served };
     let (outcome, cause) = judge(&late);
     assert_eq!((outcome, cause.class.as_str()), (Outcome::TimedOut, "hang"));
     assert!(cause.evidence.iter().any(|evidence| evidence.place == "workload"));

@@ -51,7 +51,7 @@ fn voids_that_fall_on_all_cells_or_are_few_are_none() {
 #[test]
 fn one_of_many_cells_takes_more_to_stand_out() {
     // One void launch a block of one cell: 10 of 20 against 0 of 10, or 0 of 40.
-    let odd = |cell: &Cell, before: u32| is(cell, "b") && before % 2 == 0;
+    let odd = |cell: &Cell, before: u32| is(cell, "b") && before.is_multiple_of(2);
     for levels in [&["a", "b"][..], &["a", "b", "c", "d", "e"]] {
         let report = report(levels, odd);
         let said = finding(&report).unwrap_or_else(|| panic!("{levels:?}"));
@@ -61,7 +61,7 @@ fn one_of_many_cells_takes_more_to_stand_out() {
         );
     }
     // Four void launches of fourteen against none of forty: 0.0032 by itself, five times that where there are five cells to look at.
-    let few = |cell: &Cell, before: u32| is(cell, "b") && before < 8 && before % 2 == 0;
+    let few = |cell: &Cell, before: u32| is(cell, "b") && before < 8 && before.is_multiple_of(2);
     assert!(finding(&report(&["a", "b", "c", "d", "e"], few)).is_some_and(|said| said.contains("p = 0.0158")));
     assert_eq!(finding(&report(&["a", "b"], few)), None, "four of fourteen against none of ten");
 }

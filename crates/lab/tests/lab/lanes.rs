@@ -255,7 +255,7 @@ proptest! {
             let (trial, _) = played.running.remove(choice % played.running.len());
             let slot = played.ledger.trials[&trial].slot.clone();
             let spoilt = voids.entry((slot.block, slot.position)).or_default();
-            let outcome = if choice % 7 == 0 && *spoilt < 2 { Outcome::Void } else if choice % 11 == 0 { Outcome::Interrupted } else { Outcome::Completed };
+            let outcome = if choice.is_multiple_of(7) && *spoilt < 2 { Outcome::Void } else if choice.is_multiple_of(11) { Outcome::Interrupted } else { Outcome::Completed };
             *spoilt += u32::from(outcome == Outcome::Void);
             played.apply(trial, Origin::Lab, EventBody::TrialEnded(TrialEnd::new(outcome)));
         };

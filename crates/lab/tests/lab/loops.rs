@@ -145,11 +145,11 @@ fn a_place_that_cannot_go_on_breaks_the_run_off_and_the_launch_is_made_again_lat
         if time > 0 {
             conduct::resume(&mut ledger, &IndexMap::new(), &mut sink).expect("recorded");
         }
-        let end = conduct::conduct(&mut ledger, &mut Scripted::new(|_, _| Ends::Breaks), &mut sink).expect("recorded");
+        let end = conduct::conduct(&mut ledger, &Scripted::new(|_, _| Ends::Breaks), &mut sink).expect("recorded");
         assert!(matches!(&end, RunEnd::Broken { why } if why.contains("the disk is full")), "{end:?}");
     }
     conduct::resume(&mut ledger, &IndexMap::new(), &mut sink).expect("recorded");
-    let end = conduct::conduct(&mut ledger, &mut Scripted::new(|_, _| Ends::Completes), &mut sink).expect("recorded");
+    let end = conduct::conduct(&mut ledger, &Scripted::new(|_, _| Ends::Completes), &mut sink).expect("recorded");
     assert!(matches!(end, RunEnd::Finished { .. }), "{end:?}");
     let report = summary_of(&ledger);
     for cell in &report.cells {

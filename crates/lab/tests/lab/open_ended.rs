@@ -38,7 +38,7 @@ fn complete_separation_is_shown_after_four_blocks_by_an_e_value_above_twenty() {
 fn it_goes_on_past_every_cap_until_it_is_decided() {
     // Half against three quarters: Fisher's ten blocks would give up.
     let script = |cell: &Cell, n: u32| {
-        let fails = if cell.levels["arm"] == "b" { n % 4 != 0 } else { n % 4 == 0 };
+        let fails = if cell.levels["arm"] == "b" { !n.is_multiple_of(4) } else { n.is_multiple_of(4) };
         if fails { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }
     };
     let (ledger, end) = run(&open(&["a", "b"], &[]), &mut Scripted::new(script));
@@ -51,7 +51,7 @@ fn it_goes_on_past_every_cap_until_it_is_decided() {
 #[test]
 fn a_run_that_is_stopped_and_taken_up_again_and_again_comes_to_the_same_end() {
     let script = |cell: &Cell, n: u32| {
-        let fails = if cell.levels["arm"] == "b" { n % 3 != 0 } else { n % 5 == 0 };
+        let fails = if cell.levels["arm"] == "b" { !n.is_multiple_of(3) } else { n.is_multiple_of(5) };
         if fails { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }
     };
     let plan = open(&["a", "b"], &[]);
@@ -105,8 +105,9 @@ fn a_shown_level_and_one_within_the_margin_end_it_together() {
 #[test]
 fn with_a_cap_it_ends_there_and_says_that_no_cap_is_needed() {
     let plan = Plan { rule: Rule::EValue, blocks: Blocks { min: 4, max: 6 }, ..plan(&["a", "b"], &[]) };
-    let script =
-        |cell: &Cell, n: u32| if cell.levels["arm"] == "b" && n % 2 == 0 { Ends::Fails("RuntimeError @ f") } else { Ends::Completes };
+    let script = |cell: &Cell, n: u32| {
+        if cell.levels["arm"] == "b" && n.is_multiple_of(2) { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }
+    };
     let (ledger, end) = run(&plan, &mut Scripted::new(script));
     assert!(matches!(end, RunEnd::Finished { .. }), "{end:?}");
     let open = answer(&ledger, "factor:arm", "outcome");

@@ -26,18 +26,18 @@ fn killed_at_any_event_a_run_goes_on_to_the_same_verdict() {
     let (whole, _) = run(&plan, &mut place());
     let mut sink = Kept::default();
     let mut ledger = create(&plan, &mut sink).expect("recorded");
-    conduct::conduct(&mut ledger, &mut place(), &mut sink).expect("recorded");
+    conduct::conduct(&mut ledger, &place(), &mut sink).expect("recorded");
     let events = sink.events.len();
     for killed_at in 1..events {
         let mut sink = Kept { events: Vec::new(), refuse_at: Some(killed_at) };
         let mut ledger = create(&plan, &mut sink).expect("the first event is recorded");
-        let stopped = conduct::conduct(&mut ledger, &mut place(), &mut sink);
+        let stopped = conduct::conduct(&mut ledger, &place(), &mut sink);
         assert!(matches!(stopped, Err(LabError::Record(_))), "killed at event {killed_at}");
         sink.refuse_at = None;
         let recorded = sink.events.clone();
         let mut ledger = Ledger::replay(&RunId("r".into()), recorded.clone()).expect("the record is readable");
         conduct::resume(&mut ledger, &IndexMap::new(), &mut sink).expect("recorded");
-        let end = conduct::conduct(&mut ledger, &mut place(), &mut sink).expect("recorded");
+        let end = conduct::conduct(&mut ledger, &place(), &mut sink).expect("recorded");
         assert!(matches!(end, RunEnd::Finished { .. }), "killed at event {killed_at}: {end:?}");
         assert_eq!(verdicts(&ledger), verdicts(&whole), "killed at event {killed_at}");
         assert_eq!(sink.events[..recorded.len()], recorded[..], "what was recorded stays");
@@ -56,7 +56,7 @@ fn an_interrupted_run_says_so_and_its_trial_is_no_data_point() {
     place.interrupt_after = Some(3);
     let mut sink = Kept::default();
     let mut ledger = create(&plan, &mut sink).expect("recorded");
-    let end = conduct::conduct(&mut ledger, &mut place, &mut sink).expect("recorded");
+    let end = conduct::conduct(&mut ledger, &place, &mut sink).expect("recorded");
     assert_eq!(end, RunEnd::Interrupted);
     assert_eq!(summary_of(&ledger).status, "interrupted");
     let last: Vec<&EventBody> = sink.events.iter().rev().take(2).map(|event| &event.body).collect();
@@ -68,7 +68,7 @@ fn a_trial_that_died_with_us_is_closed_as_interrupted() {
     let plan = plan(&["a", "b"], &[]);
     let mut sink = Kept { events: Vec::new(), refuse_at: Some(2) };
     let mut ledger = create(&plan, &mut sink).expect("recorded");
-    conduct::conduct(&mut ledger, &mut place(), &mut sink).expect_err("the second event of the trial is refused");
+    conduct::conduct(&mut ledger, &place(), &mut sink).expect_err("the second event of the trial is refused");
     sink.refuse_at = None;
     let mut ledger = Ledger::replay(&RunId("r".into()), sink.events.clone()).expect("readable");
     conduct::resume(&mut ledger, &IndexMap::new(), &mut sink).expect("recorded");

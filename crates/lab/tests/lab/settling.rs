@@ -12,7 +12,7 @@ use crate::scripted::{Ends, Scripted, answer, plan, run, summary_of};
 fn flaky(blocks: u32, fails: fn(u32) -> bool) -> Answer {
     let plan = Plan { blocks: Blocks { min: blocks, max: blocks }, stop: Stop::All, ..plan(&["a", "b"], &[]) };
     let script = move |cell: &Cell, n: u32| {
-        let failed = if cell.levels["arm"] == "a" { n % 2 == 0 } else { fails(n) };
+        let failed = if cell.levels["arm"] == "a" { n.is_multiple_of(2) } else { fails(n) };
         if failed { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }
     };
     let (ledger, _) = run(&plan, &mut Scripted::new(script));

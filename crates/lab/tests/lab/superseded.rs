@@ -113,6 +113,6 @@ fn another_run_of_the_file_that_says_otherwise_is_named_in_both() {
 fn runs_that_agree_and_the_run_itself_supersede_nothing() {
     let (ledger, _) = run(&claimed(), &mut Scripted::new(fails_but(u32::MAX)));
     let same = other(&ledger, "again", 5);
-    let itself = OtherRun { run: ledger.run.clone(), answers: Vec::new(), ..same.clone() };
+    let itself = OtherRun { run: ledger.run.clone(), answers: Vec::new(), ..same };
     assert!(summary::report_beside(&ledger, &[same, itself]).superseded.is_empty());
 }
