@@ -4,7 +4,7 @@
 //! All levels and p-values are probabilities, not per cent.
 
 pub mod boschloo;
-mod combinatorics;
+pub(crate) mod combinatorics;
 pub mod equivalence;
 mod error;
 pub mod evalue;

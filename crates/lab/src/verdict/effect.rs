@@ -8,10 +8,14 @@ use bystander_model::cell::Cell;
 use super::prediction::value;
 use crate::ledger::Ledger;
 use crate::plan::{Metric, Scale};
+use crate::stats::combinatorics::ln_choose;
 use crate::stats::{StatsError, equivalence, kalibera_jones, permutation, student};
 
 /// The one-sided level of equivalence.
 const ALPHA: f64 = 0.05;
+/// Launches without variation that exclude, at 95 %, that three in ten show another value: 1 - 0.05^(1/9) = 0.283. Values that are coarse or nearly always
+/// the same look exact for less long than that.
+pub(super) const EXACT: u32 = 9;
 /// The most pairs whose every sign is flipped: a check must not take longer than the answer.
 const MOST_FLIPPED: usize = 14;
 
@@ -27,7 +31,7 @@ pub(super) struct Effect {
     pub(super) interval: Option<[f64; 2]>,
     /// The confidence of the interval, between 0 and 1.
     pub(super) confidence: f64,
-    /// The two-sided p value of no effect, uncorrected; `None` where there is no interval.
+    /// The two-sided p value of no effect, uncorrected; `None` where there is neither an interval nor an effect that is the same in every pair.
     pub(super) p: Option<f64>,
     /// The p value of lying within the margin; `None` without a margin, an interval or with values that do not fit the scale.
     pub(super) p_within: Option<f64>,
@@ -88,7 +92,11 @@ impl Effect {
         let Some(first) = effects.first() else { return };
         self.identical = effects.iter().all(|one| one == first);
         self.estimate = Some(*first);
-        if effects.len() < 2 || self.identical {
+        if effects.len() < 2 {
+            return;
+        }
+        if self.identical {
+            self.p = (*first != none_of(metric.scale)).then(|| self.p_of_sameness());
             return;
         }
         let confidence = self.confidence;
@@ -104,6 +112,23 @@ impl Effect {
         let plain: Vec<f64> = effects.iter().map(|one| if metric.scale == Scale::Ratio { one.ln() } else { *one }).collect();
         self.spread = Some(deviation(&plain));
         self.by_flips = (plain.len() <= MOST_FLIPPED).then(|| permutation::sign_flip(&plain).ok().map(|found| found.two_sided)).flatten();
+    }
+
+    /// The two-sided p of an effect that is the same in every pair. Where each cell has one value, all launches of one lie above all of the other: as often
+    /// as that comes by chance, 2 / C(n+m, n). Otherwise every pair goes one way: 2 / 2^n.
+    fn p_of_sameness(&self) -> f64 {
+        let [x, y] = &self.all;
+        let constant = |values: &[f64]| values.windows(2).all(|two| two[0].to_bits() == two[1].to_bits());
+        if !(constant(x) && constant(y)) {
+            return 2.0_f64.powi(1 - i32::try_from(self.pairs.len()).unwrap_or(i32::MAX));
+        }
+        let [n, m] = [x, y].map(|values| u32::try_from(values.len()).unwrap_or(u32::MAX));
+        separation(n, m)
+    }
+
+    /// Launches per cell that show an effect which is the same in all of them, at the level of the interval.
+    pub(super) fn blocks_for_sameness(&self) -> Option<u32> {
+        (2..=64).find(|n| separation(*n, *n) <= 1.0 - self.confidence)
     }
 
     /// Compares all launches without pairing. That they are equivalent is never claimed of it.
@@ -143,12 +168,12 @@ impl Effect {
         u32::try_from(n).unwrap_or(u32::MAX)
     }
 
-    /// Whether the interval leaves out "no effect", or every launch shows the same effect.
+    /// Whether the interval leaves out "no effect", or every launch shows the same effect, more often than chance does.
     pub(super) fn is_shown(&self, scale: Scale) -> bool {
         let none = none_of(scale);
         match (self.interval, self.estimate) {
             (Some([low, high]), _) => low > none || high < none,
-            (None, Some(estimate)) => self.identical && self.pairs.len() > 1 && estimate != none,
+            (None, Some(estimate)) => self.identical && estimate != none && self.p.is_some_and(|p| p <= 1.0 - self.confidence + 1e-12),
             (None, None) => false,
         }
     }
@@ -160,6 +185,11 @@ impl Effect {
             return self.estimate.is_some_and(|estimate| (estimate - none_of(metric.scale)).abs() < margin);
         }
         self.p_within.is_some_and(|p| p <= ALPHA)
+    }
+
+    /// Whether launches without variation are too few to call the metric exact.
+    pub(super) fn may_vary(&self) -> bool {
+        self.identical && self.n() < EXACT
     }
 
     /// Blocks that an equivalence test would need at this spread, where one would do.
@@ -176,6 +206,11 @@ pub(super) fn none_of(scale: Scale) -> f64 {
         Scale::Difference => 0.0,
         Scale::Ratio => 1.0,
     }
+}
+
+/// The two-sided p of n values that all lie on one side of m others: 2 / C(n+m, n).
+fn separation(n: u32, m: u32) -> f64 {
+    (2.0_f64 * (-ln_choose(n.saturating_add(m), n)).exp()).min(1.0)
 }
 
 fn single(scale: Scale, pair: Pair) -> f64 {

@@ -6,7 +6,7 @@ use bystander_model::outcome::Outcome;
 use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{formula, strength_of};
-use super::effect::{Effect, none_of};
+use super::effect::{EXACT, Effect, none_of};
 use super::prediction::value;
 use super::sentence::{blocks, figure, launches, p_value, signed};
 use crate::contrast::{ALPHA, Contrast, Subject};
@@ -19,11 +19,14 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
         if effect.is_within(metric) {
             answer.p = effect.p_within;
             answer.verdict = Verdict::NoEffectWithin;
-            answer.strength = Some(Strength::Shown);
-            answer.text = format!("No effect beyond {}: {}{}.", margin(metric), said(metric, effect), detectable(metric, effect));
+            answer.strength = Some(within_strength(effect));
+            answer.text =
+                format!("No effect beyond {}: {}{}{}.", margin(metric), said(metric, effect), detectable(metric, effect), may_vary(effect));
+            answer.needs = exact(effect);
         } else if effect.is_shown(metric.scale) {
             answer.verdict = Verdict::Effect;
-            answer.strength = Some(if effect.identical { identical_strength(effect) } else { Strength::Shown });
+            answer.strength = Some(Strength::Shown);
+            answer.p = effect.p;
             answer.text = format!("An effect: {}.", said(metric, effect));
         } else {
             answer.verdict = Verdict::Insufficient;
@@ -240,6 +243,14 @@ pub(super) fn not_excluded(metric: &Metric, effect: &Effect) -> String {
 }
 
 pub(super) fn needs(metric: &Metric, effect: &Effect) -> Option<Needs> {
+    if effect.identical && effect.n() > 1 && effect.estimate != Some(none_of(metric.scale)) {
+        let level = 1.0 - effect.confidence;
+        return Some(Needs {
+            launches_per_cell: effect.blocks_for_sameness(),
+            rule: Some(format!("one value in each cell, and another in the other: by chance in 2 of C(2n, n) orders, at {level:.4}")),
+            ..Needs::of([(Means::Launches, "more blocks".to_owned())])
+        });
+    }
     let blocks = effect.blocks_for_equivalence(metric);
     let rule = blocks.map(|_| {
         format!("80 % chance to show that nothing beyond {} happens, at the spread seen, by two one-sided t tests at 0.05", margin(metric))
@@ -257,8 +268,26 @@ pub(super) fn needs(metric: &Metric, effect: &Effect) -> Option<Needs> {
 }
 
 /// Without variation the sample says how often the same value came, not how wide an interval is.
-pub(super) fn identical_strength(effect: &Effect) -> Strength {
-    if effect.n() >= 4 { Strength::Shown } else { strength_of(effect.n()) }
+pub(super) fn within_strength(effect: &Effect) -> Strength {
+    if effect.may_vary() { strength_of(effect.n()) } else { Strength::Shown }
+}
+
+/// What launches without variation do not exclude.
+pub(super) fn may_vary(effect: &Effect) -> String {
+    if !effect.may_vary() {
+        return String::new();
+    }
+    let share = 1.0 - 0.05_f64.powf(1.0 / f64::from(effect.n()));
+    format!("; that up to {:.0} % of launches show another value is not excluded", share * 100.0)
+}
+
+/// What would make launches without variation exact.
+pub(super) fn exact(effect: &Effect) -> Option<Needs> {
+    effect.may_vary().then(|| Needs {
+        launches_per_cell: Some(EXACT),
+        rule: Some(format!("{EXACT} launches without variation exclude, at 95 %, that three in ten show another value")),
+        ..Needs::of([(Means::Launches, "more blocks".to_owned())])
+    })
 }
 
 /// What an effect rests on: a line of each cell, and every value that was paired.

@@ -8,9 +8,9 @@ use bystander_model::cell::Cell;
 use bystander_model::report::{Answer, Strength, Verdict};
 
 use super::arm::strength_of;
-use super::effect::Effect;
+use super::effect::{Effect, none_of};
 use super::instrument;
-use super::metric::{detectable, each_metric, evidence, identical_strength, margin, needs, not_excluded, said};
+use super::metric::{detectable, each_metric, evidence, exact, margin, may_vary, needs, not_excluded, said, within_strength};
 use super::sentence::p_value;
 use crate::contrast::{self, ALPHA, Contrast, Subject};
 use crate::ledger::Ledger;
@@ -117,21 +117,25 @@ fn judge(ledger: &Ledger, metric: &Metric, states: &[&Comparison<'_>], answer: &
     match lead.finding {
         Finding::Changes => {
             answer.verdict = Verdict::Perturbs;
-            answer.strength = Some(if effect.identical { identical_strength(effect) } else { Strength::Shown });
+            answer.strength = Some(Strength::Shown);
             answer.p = lead.corrected.map(|(p, _)| p);
             answer.text = format!("It changes the program: {place} {said}");
         }
         Finding::Within => {
             answer.verdict = Verdict::Inert;
-            answer.strength = Some(if effect.identical { identical_strength(effect) } else { Strength::Shown });
+            answer.strength = Some(within_strength(effect));
             answer.p = effect.p_within;
-            answer.text = format!("Inert within {}: {place} {said}{}", margin(metric), detectable(metric, effect));
+            answer.text = format!("Inert within {}: {place} {said}{}{}", margin(metric), detectable(metric, effect), may_vary(effect));
+            answer.needs = exact(effect);
         }
         Finding::NotSeen | Finding::Unmeasured => {
-            let bounded = effect.interval.is_some() || (effect.identical && effect.n() > 1);
+            let same = effect.identical && effect.estimate == Some(none_of(metric.scale));
+            let bounded = effect.interval.is_some() || (same && effect.n() > 1);
             answer.verdict = if bounded { Verdict::NoEffectSeen } else { Verdict::Undetermined };
             answer.strength = Some(strength_of(effect.n()));
-            answer.text = format!("No perturbation seen: {place} {said}{}", not_excluded(metric, effect));
+            let seen = if effect.identical && !same { "Not settled" } else { "No perturbation seen" };
+            let open = if same { may_vary(effect) } else { not_excluded(metric, effect) };
+            answer.text = format!("{seen}: {place} {said}{open}");
             answer.needs = needs(metric, effect);
         }
     }

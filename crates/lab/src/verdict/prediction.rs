@@ -7,7 +7,7 @@ use bystander_model::outcome::Outcome;
 use bystander_model::report::Means;
 
 use super::arm::evidence_of;
-use super::effect::{Effect, none_of};
+use super::effect::{EXACT, Effect, none_of};
 use super::metric::{evidence as metric_evidence, margin, said};
 use super::sentence::{figure, launches};
 use super::settling;
@@ -15,9 +15,6 @@ use crate::contrast::{ALPHA, Contrast, Subject, contrasts};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::plan::{Bounds, Direction, Metric, Prediction};
 use crate::stats::student;
-
-/// The fewest launches of one and the same value that show it.
-const IDENTICAL: usize = 4;
 
 /// A trial that did not do what was predicted.
 pub(super) struct Counterexample<'a> {
@@ -151,7 +148,7 @@ fn value_measured(ledger: &Ledger, cell: &Cell, metric: &str, range: &Bounds) ->
     let values: Vec<f64> = values(ledger, cell, metric).collect();
     let n = launches(u32::try_from(values.len()).unwrap_or(u32::MAX));
     let interval = student::mean_difference(&values, 1.0 - ALPHA).ok().map(|found| found.interval);
-    let identical = values.len() >= IDENTICAL && values.windows(2).all(|two| two[0].to_bits() == two[1].to_bits());
+    let identical = values.len() >= EXACT as usize && values.windows(2).all(|two| two[0].to_bits() == two[1].to_bits());
     let (is_shown, seen) = match interval {
         Some(found) => {
             let within = range.holds(found.low) && range.holds(found.high);
@@ -183,14 +180,16 @@ pub(super) fn effect(ledger: &Ledger, prediction: &Prediction) -> Option<Measure
     let Prediction::Effect { factor, level, metric: name, effect: direction } = prediction else { return None };
     let ((treated, control), effect, metric) = effect_of(ledger, prediction)?;
     let up = effect.estimate? > none_of(metric.scale);
+    // Launches without variation, and few of them, do not show that there is none.
+    let is_within = effect.is_within(metric) && !effect.may_vary();
     let shown = effect.is_shown(metric.scale) && !effect.is_within(metric);
     let (predicted, is_shown, against) = match direction {
-        Direction::Up => ("grows", shown && up, (shown && !up) || effect.is_within(metric)),
-        Direction::Down => ("shrinks", shown && !up, (shown && up) || effect.is_within(metric)),
-        Direction::None => ("stays the same", effect.is_within(metric), shown),
+        Direction::Up => ("grows", shown && up, (shown && !up) || is_within),
+        Direction::Down => ("shrinks", shown && !up, (shown && up) || is_within),
+        Direction::None => ("stays the same", is_within, shown),
     };
     let seen = said(metric, &effect);
-    let within = if effect.is_within(metric) { format!(", which is within {}", margin(metric)) } else { String::new() };
+    let within = if is_within { format!(", which is within {}", margin(metric)) } else { String::new() };
     Some(Measured {
         is_shown,
         against: against.then(|| {

@@ -102,9 +102,9 @@ fn one_value_outside_of_the_range_refutes_and_support_is_of_the_mean() {
 }
 
 #[test]
-fn the_same_value_every_time_is_shown_after_four_launches() {
+fn the_same_value_every_time_is_shown_after_nine_launches() {
     let exact = |n: u32| judged(blocks(n), vec![claim("exact", vec![value("a", Some(99.0), None)])], |_, _| Ends::Measures(100.0));
-    assert_eq!((exact(3)[0].verdict, exact(4)[0].verdict), (Verdict::Open, Verdict::Supported));
+    assert_eq!((exact(8)[0].verdict, exact(9)[0].verdict), (Verdict::Open, Verdict::Supported));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn an_effect_is_supported_or_refuted_by_its_interval() {
     assert!(found[1].text.contains("tokens grows with arm=b, and it is shown that it does not: \u{2212}301"), "{}", found[1].text);
     // The margin is 100 tokens: what stays within it neither grows nor shrinks.
     let still = |_: &Cell, n: u32| Ends::Measures(1000.0 + f64::from((n * 7) % 5));
-    let found = judged(blocks(6), claims(), still);
+    let found = judged(blocks(9), claims(), still);
     let verdicts: Vec<Verdict> = found.iter().map(|answer| answer.verdict).collect();
     assert_eq!(verdicts, [Verdict::Refuted, Verdict::Refuted, Verdict::Supported], "{found:#?}");
     // Too noisy for either.

@@ -8,7 +8,7 @@ use bystander_lab::stats::evalue::{MOST_ENUMERATED, worst_case};
 use bystander_lab::stats::peeking;
 use bystander_lab::verdict;
 use bystander_model::cell::Cell;
-use bystander_model::report::Verdict;
+use bystander_model::report::{Answer, Strength, Verdict};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -34,15 +34,25 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 
 /// How many of the runs answer that the level has an effect; `at` gives a launch its value from the stream and its number in the run.
 fn effects(plan: &Plan, seed: u64, at: impl Fn(&mut ChaCha8Rng, u32) -> f64 + Send + Sync + Copy + 'static) -> u32 {
+    answers(plan, seed, |answer| answer.verdict == Verdict::Effect, move |random, launch, _| at(random, launch))
+}
+
+/// How many of the runs answer as `is` says.
+fn answers(
+    plan: &Plan,
+    seed: u64,
+    is: impl Fn(&Answer) -> bool,
+    at: impl Fn(&mut ChaCha8Rng, u32, &Cell) -> f64 + Send + Sync + Copy + 'static,
+) -> u32 {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut found = 0;
     for number in 0..RUNS {
         let stream = Mutex::new((ChaCha8Rng::seed_from_u64(random.next_u64()), 0_u32));
-        let script = move |_: &Cell, _: u32| {
+        let script = move |cell: &Cell, _: u32| {
             let mut stream = stream.lock().expect("no panic");
             let (random, launch) = &mut *stream;
             *launch += 1;
-            Ends::Measures(at(random, *launch))
+            Ends::Measures(at(random, *launch, cell))
         };
         let mut sink = Kept::default();
         let plan = Plan { seed: Some(u64::from(number)), ..plan.clone() };
@@ -50,7 +60,7 @@ fn effects(plan: &Plan, seed: u64, at: impl Fn(&mut ChaCha8Rng, u32) -> f64 + Se
         conduct::conduct(&mut ledger, &Scripted::new(script), &mut sink).expect("recorded");
         let answers = verdict::answers(&ledger);
         let answer = answers.iter().find(|answer| answer.about == "factor:arm" && answer.metric == "tokens").expect("it is compared");
-        found += u32::from(answer.verdict == Verdict::Effect);
+        found += u32::from(is(answer));
     }
     found
 }
@@ -79,6 +89,30 @@ fn outliers_are_not_taken_for_an_effect() {
         100.0 + normal(random) * if outlier { 8.0 } else { 1.0 }
     });
     assert!(found <= MOST, "{found} of {RUNS}");
+}
+
+/// Differences of values that are 0 or 1: few launches that are all alike are no exact ones.
+#[test]
+fn coarse_values_are_not_taken_for_an_effect() {
+    for blocks in [2, 3, 4, 6] {
+        let found = effects(&compared(Scale::Difference, blocks, &[]), 14, |random, _| f64::from(random.next_u32() % 2));
+        assert!(found <= MOST, "{found} of {RUNS} in {blocks} blocks");
+    }
+}
+
+/// A level under which three launches in ten show another value: that they are all alike so far shows no equivalence.
+#[test]
+fn values_that_seldom_differ_are_not_called_exact() {
+    for blocks in [2, 4, 8, 10] {
+        let mut plan = compared(Scale::Difference, blocks, &[]);
+        plan.metrics["tokens"].margin = Some(1.0);
+        let is_shown = |answer: &Answer| answer.verdict == Verdict::NoEffectWithin && answer.strength == Some(Strength::Shown);
+        let found = answers(&plan, 15, is_shown, |random, _, cell| {
+            let differs = cell.levels["arm"] == "b" && random.next_u32() < u32::MAX / 10 * 3;
+            if differs { 10.0 } else { 0.0 }
+        });
+        assert!(found <= MOST, "{found} of {RUNS} in {blocks} blocks");
+    }
 }
 
 /// Every rule of outcomes that a plan can have, at every level that it gives, for every number of blocks: the worst case over the failure rate is

@@ -1,4 +1,4 @@
-"""A program that applies its treatment two times out of three."""
+"""A program that applies its treatment every other time."""
 
 import pathlib
 import sys
