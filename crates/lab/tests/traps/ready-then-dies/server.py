@@ -12,7 +12,7 @@ class Once(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
         self.wfile.flush()
-        threading.Timer(0.2, os._exit, [3]).start()
+        threading.Timer(0.02, os._exit, [3]).start()
 
     def log_message(self, *words):
         pass
