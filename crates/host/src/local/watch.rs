@@ -56,6 +56,8 @@ pub(super) struct Watch<'a> {
     exited: bool,
     gone: bool,
     broken: Option<OutputError>,
+    /// Whether output was passed over, because the user wants to stop.
+    unread: bool,
     telling: telling::Telling,
     stall: Stall,
     treatments: Treatments,
@@ -98,6 +100,7 @@ impl<'a> Watch<'a> {
             exited: false,
             gone: false,
             broken: None,
+            unread: false,
             telling: telling::Telling::new(&Live::default(), order.trial),
             stall,
             treatments: Treatments::new(plan, &order.slot.cell, order.trial),
@@ -136,6 +139,10 @@ impl<'a> Watch<'a> {
         self.stop(&mut trial, why);
         let finished = trial.finish(self.plan.program.grace, |event| self.take(event));
         let ended = trial.now_ns();
+        if self.unread {
+            // Also where it had ended before: what its output would have told is not known.
+            self.facts.stopped = Some(cause::Stopped { at: ended, why: StopWhy::Interrupted });
+        }
         let started = trial.started_ns();
         let counted = self.collect_probes(&finished, emit);
         self.lost_mount(None);
@@ -238,6 +245,8 @@ impl<'a> Watch<'a> {
     /// Takes one event of the program.
     fn take(&mut self, event: TrialEvent) {
         match event {
+            // A gigabyte that is still to be read keeps nobody who asked to stop waiting; it is in its file all the same.
+            TrialEvent::Line(_) | TrialEvent::Lines(_) if self.canceller.is_cancelled() => self.unread = true,
             TrialEvent::Line(line) => self.line(&line),
             TrialEvent::Lines(lines) => self.lines(&lines),
             TrialEvent::Exited(exit) => {
