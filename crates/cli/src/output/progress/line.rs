@@ -75,7 +75,7 @@ mod tests {
             )
         };
         assert_eq!(line(100), "block 1/4  trial 2/4  custom/print  loading  42 s  1.20 GiB  | loading weights 30 %");
-        assert_eq!(line(80), "block 1/4  trial 2/4  custom/print  loading  42 s  1.20 GiB  | loading weights 3\u{2026}");
+        assert_eq!(line(80), "block 1/4  trial 2/4  custom/print  loading  42 s  1.20 GiB  | loading weights \u{2026}");
         assert_eq!(line(62), "block 1/4  trial 2/4  custom/print  loading  42 s  1.20 GiB");
         assert_eq!(line(50), "block 1/4  trial 2/4  custom/print  loading  42 s");
         assert_eq!(line(20), "loading  42 s  bloc\u{2026}");
