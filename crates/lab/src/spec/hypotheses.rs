@@ -101,7 +101,7 @@ fn prediction(item: &Item<'_>, known: Known<'_>, problems: &mut Problems<'_>) ->
     let written = table.require("cell", example, problems).map(|item| known.levels.read(&item, problems));
     let said = match named.first() {
         Some(("outcome", item)) => item.word(&OUTCOMES, problems).map(Said::Outcome),
-        Some(("cause", item)) => item.some_text(problems).map(|text| Said::Cause(text.to_owned())),
+        Some(("cause", item)) => cause(item, problems).map(Said::Cause),
         Some((_, item)) => value(&table, item, known, problems),
         None => {
             table.require("outcome", r#"outcome = "failed""#, problems);
@@ -120,6 +120,36 @@ fn prediction(item: &Item<'_>, known: Known<'_>, problems: &mut Problems<'_>) ->
         Said::Cause(cause) => Prediction::Cause { cell, cause },
         Said::Value(metric, range) => Prediction::Value { cell, metric, range },
     })
+}
+
+/// The first words of causes that a launch which counts can have.
+const CAUSES: [&str; 14] = [
+    "python",
+    "memory",
+    "memory_limit",
+    "host_oom",
+    "port_in_use",
+    "signal",
+    "exit",
+    "exited_early",
+    "ready_then_died",
+    "died_under_load",
+    "ready_too_early",
+    "hang",
+    "timeout",
+    "workload",
+];
+
+/// A class of causes, or the first parts of one. A word that no launch can have would refute every claim that uses it.
+fn cause(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    let text = item.some_text(problems)?;
+    let first = text.split('.').next().unwrap_or_default();
+    if CAUSES.contains(&first) {
+        return Some(text.to_owned());
+    }
+    let problem = Diagnostic::error("spec.unknown_cause", format!("no launch fails with a cause `{text}`"));
+    problems.push(&item.span, problem.label("not a class of causes").help(hint(first, "the first parts of causes", CAUSES)));
+    None
 }
 
 /// What is said of a cell.

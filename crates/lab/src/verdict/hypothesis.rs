@@ -34,6 +34,12 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
         answer.needs = Some(needs);
         return answer;
     }
+    if let Some((text, evidence)) = hypothesis.predicts.iter().find_map(|p| prediction::of_unknown_cause(ledger, p)) {
+        answer.text = text;
+        answer.evidence = evidence;
+        answer.needs = Some(Needs::of([(Means::Probe, "what tells the cause: a line of its output, or a probe where it ends".to_owned())]));
+        return answer;
+    }
     weigh(&mut answer, ledger, hypothesis);
     answer
 }

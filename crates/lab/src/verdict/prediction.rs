@@ -70,6 +70,30 @@ fn is_of_class(class: &str, predicted: &str) -> bool {
     class == predicted || class.strip_prefix(predicted).is_some_and(|rest| rest.starts_with('.'))
 }
 
+/// Classes that say how a program ended and not why.
+const HOW: [&str; 8] = ["exit", "exited_early", "signal", "timeout", "ready_then_died", "died_under_load", "workload", "unknown"];
+
+/// Whether a class leaves open if the predicted cause was it: a program that only says its exit code may have run out of memory.
+fn leaves_open(class: &str, predicted: &str) -> bool {
+    let kind = |class: &str| class.split('.').next().is_some_and(|first| HOW.contains(&first));
+    kind(class) && !kind(predicted)
+}
+
+/// A failure of which it is not known whether its cause is the predicted one.
+pub(super) fn of_unknown_cause(ledger: &Ledger, prediction: &Prediction) -> Option<(String, Vec<Evidence>)> {
+    let Prediction::Cause { cell, cause: predicted } = prediction else { return None };
+    ledger.data(cell).find_map(|trial| {
+        let class = trial.end.as_ref()?.cause.as_ref()?.class.as_str();
+        leaves_open(class, predicted).then(|| {
+            let text = format!(
+                "It predicts that {cell} fails with {predicted}, and of trial {} is known how it ended ({class}) and not why.",
+                trial.id
+            );
+            (text, evidence_of(trial))
+        })
+    })
+}
+
 /// Whether an outcome is the predicted one. A time-out is a failure, as in every comparison of outcomes.
 fn is_outcome(seen: Option<Outcome>, predicted: Outcome) -> bool {
     seen == Some(predicted) || (predicted == Outcome::Failed && seen == Some(Outcome::TimedOut))
@@ -88,7 +112,7 @@ pub(super) fn against<'a>(ledger: &'a Ledger, prediction: &'a Prediction) -> Box
             Prediction::Cause { cause: predicted, .. } => {
                 let class = trial.end.as_ref().and_then(|end| end.cause.as_ref()).map(|cause| cause.class.as_str());
                 let seen = match class.filter(|_| trial.outcome() != Some(Outcome::Completed)) {
-                    Some(class) if is_of_class(class, predicted) => return None,
+                    Some(class) if is_of_class(class, predicted) || leaves_open(class, predicted) => return None,
                     Some(class) => format!("{outcome} with {class}"),
                     None => outcome.to_owned(),
                 };
@@ -215,7 +239,7 @@ pub(super) fn old_log_against(log: &OldLog, prediction: &Prediction) -> Option<S
         }
         (Prediction::Cause { cause: predicted, .. }, Outcome::Failed) => {
             let class = &log.cause.as_ref()?.class;
-            (!is_of_class(class, predicted))
+            (!is_of_class(class, predicted) && !leaves_open(class, predicted))
                 .then(|| format!("It predicts that {cell} fails with {predicted}, and {name} failed with {class}."))
         }
         _ => None,

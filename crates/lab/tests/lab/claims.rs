@@ -55,6 +55,25 @@ fn fails_with(class: &str) -> Ends {
 }
 
 #[test]
+fn how_a_program_ended_says_nothing_against_a_cause() {
+    let ends = |class: &'static str, predicted: &str| {
+        let claims = vec![claim(
+            "c",
+            vec![Prediction::Cause { cell: cell("b", "none"), cause: predicted.into() }, outcome("a", "none", Outcome::Completed)],
+        )];
+        judged(blocks(4), claims, move |cell, _| if cell.levels["arm"] == "b" { fails_with(class) } else { Ends::Completes }).remove(0)
+    };
+    for class in ["exit.code", "signal.SIGABRT", "timeout.stalled", "died_under_load"] {
+        let answer = ends(class, "memory");
+        assert_eq!(answer.verdict, Verdict::Open, "{class}: {}", answer.text);
+        assert!(answer.text.contains("how it ended") && answer.needs.is_some(), "{class}: {answer:#?}");
+    }
+    assert_eq!(ends("python.RuntimeError", "memory").verdict, Verdict::Refuted);
+    assert_eq!(ends("exit.code", "signal").verdict, Verdict::Refuted, "an exit code is no signal");
+    assert_eq!(ends("exit.code", "exit").verdict, Verdict::Supported);
+}
+
+#[test]
 fn a_cause_is_predicted_by_its_class_or_the_first_parts_of_it() {
     let script =
         |cell: &Cell, _: u32| if cell.levels["arm"] == "b" { fails_with("memory.fraction_below_weights") } else { Ends::Completes };

@@ -43,6 +43,12 @@ fn a_prediction_says_one_thing_and_says_it_whole() {
       `hypotheses[0].predicts[0].cause` is a second thing that one prediction says
       help: write a prediction for each
     "###);
+    assert_snapshot!(predicted("{ cell = {}, cause = 'memroy.device_oom' }"), @r###"
+    error spec.unknown_cause 8:34 "'memroy.device_oom'"
+      no launch fails with a cause `memroy.device_oom`
+      ^ not a class of causes
+      help: did you mean `memory`?
+    "###);
     assert_snapshot!(predicted("{ cell = {} }"), @r###"
     error spec.missing_key 8:13 "{ cell = {} }"
       `outcome` is missing in `hypotheses[0].predicts[0]`
