@@ -117,6 +117,26 @@ impl MetricSource {
         }
     }
 
+    /// In which unit a measurement of Bystander's own is, with how else it may be written; `None` where the program decides.
+    #[must_use]
+    pub fn unit(&self) -> Option<&'static [&'static str]> {
+        const SECONDS: &[&str] = &["s", "seconds"];
+        match self {
+            Self::ReadySeconds | Self::WallSeconds => Some(SECONDS),
+            Self::PeakRss | Self::GpuMemory => Some(&["bytes", "B"]),
+            Self::Traffic { name } if name == "tokens_per_s" => Some(&["tokens/s"]),
+            Self::Traffic { name } if name == "requests_per_s" => Some(&["requests/s"]),
+            // Times carry their statistic, such as `ttft_p50`.
+            Self::Traffic { name }
+                if name.ends_with("_s")
+                    || ["ttft", "itl", "tpot", "e2e", "connect", "client_lag"].iter().any(|time| name.starts_with(time)) =>
+            {
+                Some(SECONDS)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the program's server has to be asked for its metrics.
     #[must_use]
     pub const fn is_scraped(&self) -> bool {

@@ -70,8 +70,21 @@ fn metric(item: &Item<'_>, sources: Sources<'_>, problems: &mut Problems<'_>) ->
     }
     metric.scale = table.get("scale").and_then(|item| item.word(&SCALES, problems)).unwrap_or(Scale::Ratio);
     metric.margin = table.get("margin").and_then(|item| margin(&item, metric.scale, problems));
-    metric.unit = table.get("unit").and_then(|item| item.text(problems)).map(str::to_owned);
+    metric.unit = table.get("unit").and_then(|item| unit(&item, &metric.source, problems));
     metric
+}
+
+/// Reads the unit, which is what stands in tables: nothing is converted, so a measurement of Bystander's own has the one that it is in.
+fn unit(item: &Item<'_>, source: &MetricSource, problems: &mut Problems<'_>) -> Option<String> {
+    let text = item.text(problems)?;
+    if let Some(own) = source.unit().filter(|own| !own.contains(&text)) {
+        let problem =
+            Diagnostic::error("spec.unit", format!("this is measured in {}, and `{text}` would only be written beside it", own[0]));
+        problems
+            .push(&item.span, problem.help(format!("write unit = \"{}\", or leave it out; a margin of a difference is in it too", own[0])));
+        return None;
+    }
+    Some(text.to_owned())
 }
 
 /// Refuses metrics of probes that no cell holds.

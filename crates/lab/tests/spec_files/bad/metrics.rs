@@ -134,3 +134,13 @@ fn a_file_that_all_trials_share_is_warned_of() {
     says(&found, &["warning spec.shared_file 6:14", "names the same file for every trial", "write \"{trial}/result.json\""]);
     says(&metric("file = '', json = 'a'"), &["is empty"]);
 }
+
+#[test]
+fn a_unit_that_a_measurement_is_not_in_is_refused() {
+    for from in ["wall_s", "peak_rss"] {
+        says(&bare(&format!("from = '{from}', scale = 'difference', margin = 500, unit = 'ms'")), &["spec.unit", "`ms` would only be"]);
+    }
+    for right in ["from = 'wall_s', unit = 's'", "from = 'peak_rss', unit = 'bytes'", "log = 'took (.+) ms', unit = 'ms'"] {
+        assert_eq!(bare(right), "");
+    }
+}
