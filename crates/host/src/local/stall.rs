@@ -1,7 +1,8 @@
 //! A program that stands still: when that is seen, where its processes stand, and whether it is worth waiting for.
 //!
 //! As long as a program writes, nothing is looked at but how much. Only one that has been silent for a part of `stall` is measured, and only one that
-//! did not move at all for the whole of it has its stacks taken: at most twice, and once more at its time limit. So no trial that works is disturbed.
+//! did not move at all for the whole of it has its stacks taken: until two looks agree, eight times at most, and once more at its time limit. So no trial
+//! that works is disturbed.
 
 mod judge;
 mod measure;
@@ -110,6 +111,10 @@ impl Stall {
             _ => self.look(trial),
         }
         let judgement = self.judge()?;
+        if judgement == Judgement::MayGoOn {
+            // A thread that polls may just have been awake: the newer look is compared with another one.
+            self.looks.drain(..self.looks.len() - 1);
+        }
         let failed = scanner.has_traceback() && judgement != Judgement::MayGoOn;
         let ends = !ready && (failed || matches!(judgement, Judgement::Hangs(_)));
         ends.then_some(StopWhy::Stalled { span_s: still.as_secs_f64() })
