@@ -9,6 +9,7 @@ use super::facts::{MemoryEvents, PortHolder, StopWhy, TrialFacts, WorkloadEnd};
 use super::fate::meant;
 use super::kept::KeptLine;
 use super::mask::mask;
+use super::memory::{DEVICE_OOM, says_device_oom};
 use super::prefix;
 use super::severity::gravest;
 use super::signals::signal_name;
@@ -227,6 +228,9 @@ fn told_by_lines(facts: &TrialFacts, mut cause: Cause) -> Cause {
     cause.evidence.extend(exit_evidence(facts));
     if let Some(line) = telling_line(facts) {
         let said = line.text.trim();
+        if says_device_oom(said) {
+            DEVICE_OOM.clone_into(&mut cause.class);
+        }
         cause.text = format!("{}; it said: {said}", cause.text);
         cause.signature = format!("{}: {}", cause.signature, short_mask(said));
         cause.evidence.push(line.evidence(facts.trial));

@@ -33,12 +33,20 @@ pub(super) struct Held {
     pub(super) named: Vec<(u32, f64)>,
 }
 
+/// How the runtimes of devices say that memory ran out.
+const SAID: [&str; 5] =
+    ["CUDA out of memory", "HIP out of memory", "CUDA error: out of memory", "XPU out of memory", "hipErrorOutOfMemory"];
+
+/// Whether a line that explains an end, without a traceback, says that a device's memory ran out.
+pub(super) fn says_device_oom(line: &str) -> bool {
+    line.contains("OutOfMemoryError") || SAID.iter().any(|text| line.contains(text))
+}
+
 /// The exception of a traceback that says that a device's memory ran out. The type decides, or the words of the runtime in an error of its own.
 pub(super) fn device_oom(traceback: &Traceback) -> Option<&Raised> {
     traceback.raised.iter().find(|raised| {
-        let said = ["CUDA out of memory", "HIP out of memory", "CUDA error: out of memory", "XPU out of memory", "hipErrorOutOfMemory"];
         let runtime = matches!(raised.short_kind(), "RuntimeError" | "AcceleratorError");
-        raised.short_kind() == "OutOfMemoryError" || (runtime && said.iter().any(|text| raised.message.contains(text)))
+        raised.short_kind() == "OutOfMemoryError" || (runtime && SAID.iter().any(|text| raised.message.contains(text)))
     })
 }
 

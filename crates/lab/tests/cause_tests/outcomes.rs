@@ -256,3 +256,18 @@ fn the_ranks_that_failed_alike_are_counted() {
     let (_, cause) = judge(&died(&(0..8).map(one).collect::<String>(), 1, 99));
     assert!(cause.text.ends_with("; first on TP0; printed 8 times"), "{}", cause.text);
 }
+
+#[test]
+fn a_device_that_is_full_is_known_without_a_traceback_too() {
+    for line in [
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+        "ERROR 08-28 01:41:17 [core.py:700] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+    ] {
+        let (outcome, cause) = judge(&died(&format!("loading\n{line}\n"), 1, 2));
+        assert_eq!((outcome, cause.class.as_str()), (Outcome::Failed, "memory.device_oom"), "{line}: {cause:#?}");
+        assert!(cause.text.contains("CUDA out of memory"), "{}", cause.text);
+    }
+    // Said in passing, and followed by other work, it is no cause.
+    let recovered = format!("WARNING: CUDA out of memory, retrying with a smaller batch\n{}", "step\n".repeat(300));
+    assert_eq!(class(&died(&recovered, 1, 2)).1, "exit.code");
+}
