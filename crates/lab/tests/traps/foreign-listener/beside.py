@@ -3,6 +3,7 @@
 import glob
 import http.server
 import pathlib
+import threading
 import time
 
 
@@ -19,10 +20,11 @@ def given():
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
             words = pathlib.Path(path).read_bytes().split(b"\0")
-        except OSError:
+            if b"server.py" in words and pathlib.Path(path).with_name("cwd").resolve() == pathlib.Path.cwd():
+                return int(words[words.index(b"server.py") + 1])
+        except (OSError, ValueError, IndexError):
+            # It ended, or has not become the server yet.
             continue
-        if b"server.py" in words and pathlib.Path(path).with_name("cwd").resolve() == pathlib.Path.cwd():
-            return int(words[words.index(b"server.py") + 1])
     return None
 
 
@@ -33,9 +35,10 @@ while True:
     if port is None or port in seen:
         time.sleep(0.005)
         continue
+    try:
+        server = http.server.HTTPServer(("127.0.0.1", port), Neighbour)
+    except OSError:
+        continue
     seen.add(port)
-    server = http.server.HTTPServer(("127.0.0.1", port), Neighbour)
     pathlib.Path(f"taken-{port}").touch()
-    import threading
-
     threading.Thread(target=server.serve_forever, daemon=True).start()
