@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bystander_lab::plan::{MetricSource, Plan, Template, When};
+use bystander_model::chain::with_causes;
 use bystander_model::engine::EngineReading;
 use bystander_supervise::Trial;
 use indexmap::IndexMap;
@@ -126,7 +127,7 @@ impl Scraper {
         }
         let asked = match trial.ask(url) {
             Ok(answer) => Ok(self.keep(url, answer.status, &answer.body, at)),
-            Err(error) => Err(secrets::blot(&format!("failed to {}", chain(&error)), &self.hidden).into_owned()),
+            Err(error) => Err(secrets::blot(&format!("failed to {}", with_causes(&error)), &self.hidden).into_owned()),
         };
         self.answers.insert(key, asked);
     }
@@ -228,17 +229,6 @@ fn origin(url: &str) -> Option<String> {
     let rest = url.strip_prefix("http://")?;
     let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
     Some(format!("http://{host}"))
-}
-
-/// An error with what it was caused by, outermost first.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

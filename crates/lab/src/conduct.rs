@@ -115,18 +115,6 @@ pub fn take_old_logs(ledger: &mut Ledger, logs: Vec<OldLog>, sink: &mut dyn Sink
     logs.into_iter().try_for_each(|log| recorder.emit(None, Origin::Lab, EventBody::OldLog(Box::new(log))))
 }
 
-/// An error with its causes, outermost first.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 fn died_with_us(restarted: bool) -> TrialEnd {
     let text = if restarted { "the machine was restarted while this trial ran" } else { "bystander was killed while this trial ran" };
     ended(Outcome::Interrupted, "interrupted", CauseGroup::Harness, text)

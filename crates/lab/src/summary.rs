@@ -22,6 +22,7 @@ use crate::ledger::{Ledger, TrialRecord};
 use crate::old_log;
 use crate::place;
 use crate::provenance;
+use crate::stats::location::median;
 use crate::superseding::{self, OtherRun};
 use crate::verdict;
 
@@ -124,17 +125,6 @@ fn metric(trials: &[&TrialRecord], name: &str) -> MetricSummary {
         .filter(|value| value.is_finite())
         .collect();
     MetricSummary { n: u32::try_from(values.len()).unwrap_or(u32::MAX), median: median(&values), values }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
-    }
 }
 
 fn trial_report(trial: &TrialRecord) -> TrialReport {

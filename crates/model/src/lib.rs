@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod budget;
 pub mod cell;
+pub mod chain;
 pub mod diagnostic;
 pub mod edit;
 pub mod engine;

@@ -3,19 +3,14 @@
 //! Nothing is followed, nothing is sent but the request, and the answer is bounded in size and time: a server under load, or one that streams without
 //! end, costs a few seconds at most.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};
-use std::time::Duration;
-
-use ureq::http::Uri;
-
-use crate::listener::{Holder, candidates, holder, sockets, split_by_tree};
+use crate::listener::{Holder, holder, holder_of};
+use crate::procfs;
+use crate::ready::address::{AddressError, HttpTarget};
+use crate::ready::http;
+use crate::ready::owner::{self, Look};
 
 /// The longest body that is read, in bytes. The metrics of a large engine have about 1 MB.
 pub const LONGEST_BODY: u64 = 16 << 20;
-/// How long an address may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(1);
-/// How long the whole answer may take.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,58 +87,37 @@ fn who(by: &Holder) -> String {
 
 /// Asks once. `root` is the process above the tree.
 pub(crate) fn ask(url: &str, root: u32) -> Result<Answer, AskError> {
-    let (port, addresses) = target(url)?;
-    let by = own(url, port, &addresses, root)?;
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .proxy(None)
-        .max_idle_connections(0)
-        .timeout_connect(Some(CONNECT_LIMIT))
-        .timeout_global(Some(ANSWER_LIMIT))
-        .user_agent("bystander")
-        .build()
-        .into();
+    let target = target(url)?;
+    let by = own(&target, root)?;
+    let agent = http::agent();
     let failed = |source: ureq::Error| AskError::Http { url: url.to_owned(), source: Box::new(source) };
     let mut answer = agent.get(url).header("Connection", "close").call().map_err(failed)?;
     let status = answer.status().as_u16();
     let body = answer.body_mut().with_config().limit(LONGEST_BODY).read_to_vec().map_err(failed)?;
     // Whoever answered is still the one who was seen before, or the answer may be another's.
-    own(url, port, &addresses, root)?;
+    own(&target, root)?;
     Ok(Answer { url: url.to_owned(), status, body, by })
 }
 
-/// Takes an address apart: its port, and every address that its host stands for.
-fn target(url: &str) -> Result<(u16, Vec<IpAddr>), AskError> {
-    let uri: Uri = url.parse().map_err(|source| AskError::NotAnAddress { url: url.to_owned(), source })?;
-    let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
-        return Err(AskError::NotHttp { url: url.to_owned() });
-    };
-    let port = uri.port_u16().unwrap_or(80);
-    // An IPv6 address stands in brackets there, and without them here.
-    let name = host.trim_start_matches('[').trim_end_matches(']');
-    let found = (name, port).to_socket_addrs().map_err(|source| AskError::UnknownHost { url: url.to_owned(), source })?;
-    // What stands for every address means this machine, where somebody is to be asked.
-    let here = |address: IpAddr| match address {
-        IpAddr::V4(v4) if v4.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(v6) if v6.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        other => other,
-    };
-    Ok((port, found.map(|found| here(found.ip())).collect()))
+/// Takes an address apart.
+fn target(url: &str) -> Result<HttpTarget, AskError> {
+    HttpTarget::parse(url).map_err(|error| match error {
+        AddressError::NotAnAddress { url, source } => AskError::NotAnAddress { url, source },
+        AddressError::NotHttp { url } => AskError::NotHttp { url },
+        AddressError::UnknownHost { url, source } => AskError::UnknownHost { url, source },
+    })
 }
 
 /// The process of the tree that takes connections to these addresses, where nobody else can.
-fn own(url: &str, port: u16, addresses: &[IpAddr], root: u32) -> Result<Holder, AskError> {
-    let all = sockets(port);
-    let wanted: Vec<_> = addresses.iter().flat_map(|&address| candidates(&all, address)).collect();
-    let (own, foreign) = split_by_tree(&wanted, root);
-    if let Some(&socket) = foreign.first() {
-        let pid = crate::listener::holder_of(socket.inode, crate::procfs::all_pids());
-        return Err(AskError::Foreign { url: url.to_owned(), by: Box::new(holder(socket, pid)) });
+fn own(target: &HttpTarget, root: u32) -> Result<Holder, AskError> {
+    match owner::look(target.port, &target.addresses, root) {
+        Look::Own(own) => Ok(own.holder),
+        Look::Nobody => Err(AskError::Nobody { url: target.url.clone() }),
+        Look::Foreign { socket, .. } => {
+            let pid = holder_of(socket.inode, procfs::all_pids());
+            Err(AskError::Foreign { url: target.url.clone(), by: Box::new(holder(socket, pid)) })
+        }
     }
-    let &(socket, pid) = own.first().ok_or_else(|| AskError::Nobody { url: url.to_owned() })?;
-    Ok(holder(socket, Some(pid)))
 }
 
 #[cfg(test)]

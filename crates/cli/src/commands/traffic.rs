@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bystander_model::chain::with_causes;
 use bystander_traffic::client;
 
 use crate::output::Output;
@@ -32,9 +33,4 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::from(IMPOSSIBLE)
         }
     }
-}
-
-/// An error with what it was caused by, outermost first.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |error| error.source()).fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -10,6 +10,7 @@ use bystander_lab::cause::{self, CauseReader};
 use bystander_lab::live::Phase;
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
+use bystander_model::chain::with_causes;
 use bystander_model::event::{EventBody, TrialEnd};
 use bystander_model::evidence::Stream;
 use bystander_model::probe::Delivery;
@@ -239,17 +240,6 @@ fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec
         _ => seen.facts.spawn_error = Some(format!("failed to {text}")),
     }
     Ok(seen)
-}
-
-/// An error with what it was caused by, outermost first.
-pub(super) fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 /// From what was seen to the end of the trial.

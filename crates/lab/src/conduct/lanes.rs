@@ -6,11 +6,12 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use bystander_model::chain::with_causes;
 use bystander_model::event::{EventBody, Origin, RunEnd};
 use bystander_model::ids::{RunId, TrialId};
 
+use super::harness_end;
 use super::recorder::Recorder;
-use super::{chain, harness_end};
 use crate::design::nuisance::{padding_of, seed_of_block};
 use crate::place::{LabError, Place, RecordRefused, TrialOrder};
 use crate::plan::Plan;
@@ -72,7 +73,7 @@ impl<'a> Lanes<'a> {
             return;
         }
         if let Err(error) = self.place.setup(&self.plan, &self.run, &mut |body| self.record(None, body)) {
-            let end = if self.place.interrupted() { RunEnd::Interrupted } else { RunEnd::Broken { why: chain(&*error) } };
+            let end = if self.place.interrupted() { RunEnd::Interrupted } else { RunEnd::Broken { why: with_causes(&*error) } };
             self.end(&mut self.lock(), Over::Ended(end));
         }
     }
@@ -143,7 +144,7 @@ impl<'a> Lanes<'a> {
         let (end, broken) = match result {
             Ok(end) => (end, None),
             Err(error) => {
-                let why = chain(&*error);
+                let why = with_causes(&*error);
                 (harness_end(&why), Some(Over::Ended(RunEnd::Broken { why })))
             }
         };

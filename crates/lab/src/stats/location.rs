@@ -52,7 +52,7 @@ fn shift(mut candidates: Vec<f64>, pmf: &Pmf, level: f64) -> Result<Shift, Stats
         Some(index) => Interval::new(candidates[index], candidates[candidates.len() - 1 - index]),
         None => Interval::new(f64::NEG_INFINITY, f64::INFINITY),
     };
-    Ok(Shift { estimate: median(&candidates), interval, achieved: 1.0 - 2.0 * below })
+    Ok(Shift { estimate: middle(&candidates), interval, achieved: 1.0 - 2.0 * below })
 }
 
 /// The largest k with `P(W <= k-1) <= tail`, and that probability.
@@ -68,8 +68,16 @@ fn order_statistic(pmf: &Pmf, tail: f64) -> (usize, f64) {
     (pmf.mass.len(), below)
 }
 
+/// The median of values in any order; `None` of none.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut ascending = values.to_vec();
+    ascending.sort_by(f64::total_cmp);
+    (!ascending.is_empty()).then(|| middle(&ascending))
+}
+
 /// The median of an ascending, non-empty sample.
-fn median(ascending: &[f64]) -> f64 {
+fn middle(ascending: &[f64]) -> f64 {
     let middle = ascending.len() / 2;
-    if ascending.len() % 2 == 1 { ascending[middle] } else { (ascending[middle - 1] + ascending[middle]) / 2.0 }
+    if ascending.len() % 2 == 1 { ascending[middle] } else { f64::midpoint(ascending[middle - 1], ascending[middle]) }
 }

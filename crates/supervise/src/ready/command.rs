@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use bystander_model::chain::with_causes;
 use bystander_model::evidence::Stream;
 
 use super::CommandCheck;
@@ -50,14 +51,4 @@ pub(crate) fn run(check: &CommandCheck, is_over: impl Fn() -> bool) -> Result<()
         Some(exit) => Err(format!("`{name}` ended with {}{said}", exit.status)),
         None => Err(format!("`{name}` had not ended after {} s and was killed{said}", check.limit.as_secs_f64())),
     }
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::ffi::OsStr;
 
+use bystander_model::chain::with_causes;
 use bystander_model::printed::Finding;
 use bystander_probe::Interpreter;
 use bystander_probe::pack::{self, Bound, PackError};
@@ -49,11 +50,5 @@ fn found(bound: &Bound) -> String {
 
 /// An error with what is behind it.
 fn whole(error: &dyn Error) -> String {
-    let mut text = format!("failed to {error}");
-    let mut behind = error.source();
-    while let Some(error) = behind {
-        text.push_str(&format!(": {error}"));
-        behind = error.source();
-    }
-    text
+    format!("failed to {}", with_causes(error))
 }

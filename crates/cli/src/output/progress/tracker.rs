@@ -6,6 +6,7 @@ use std::time::Instant;
 use bystander_lab::ledger::Ledger;
 use bystander_lab::live::Status;
 use bystander_lab::plan::Plan;
+use bystander_lab::stats::location::median;
 use bystander_model::cell::Cell;
 use bystander_model::event::{Event, EventBody, Purpose, Slot, TrialEnd};
 use bystander_model::ids::TrialId;
@@ -137,15 +138,4 @@ impl Tracker {
 
 fn number(all: usize, can_stop: bool) -> String {
     if can_stop { format!("up to {all}") } else { all.to_string() }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
-    }
 }

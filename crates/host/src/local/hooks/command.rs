@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use bystander_model::chain::with_causes;
 use bystander_model::hook::{HookOutput, HookRun};
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::output::{Line, OutputPaths};
@@ -55,7 +56,7 @@ impl Hook<'_> {
             Ok(trial) => trial,
             Err(error @ (StartError::Keeper { .. } | StartError::Output(_))) => return Err(error.into()),
             Err(error) => {
-                run.failure = Some(format!("{} cannot be started: failed to {}", name_of(&run), crate::local::trial::with_causes(&error)));
+                run.failure = Some(format!("{} cannot be started: failed to {}", name_of(&run), with_causes(&error)));
                 return Ok(Done { run, was_interrupted: false });
             }
         };
