@@ -4,16 +4,19 @@
 //! then a few are read, and it is looked again. So a burst of a thousand tokens is stamped when it comes, and not when its turn to be read comes. The
 //! time between two looks is the error of the clock; it is measured.
 
+mod requests;
+mod sockets;
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
-use crate::answer::{Answer, Standing};
+use crate::answer::Answer;
 use crate::arrivals::Arrivals;
 use crate::clock::{self, Ns};
-use crate::connection::{CHANGES, Connection, Exchange, GONE, State, connect};
+use crate::connection::{Connection, Exchange};
 use crate::fault::Fault;
 use crate::measure::{Measure, Outcome, Rows};
 use crate::poller::Poller;
@@ -165,58 +168,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends a request on a connection that waits for one, or on a new one.
-    fn send(&mut self, part: &mut Part<'_>, mut exchange: Box<Exchange>) -> Result<(), Errno> {
-        let deadline = exchange.started.saturating_add(self.timeout);
-        while let Some(index) = self.idle.pop() {
-            let Some(connection) = &mut self.slots[index].connection else { continue };
-            connection.exchange = Some(exchange);
-            match connection.write() {
-                Ok(()) => {
-                    self.await_answer(index, deadline);
-                    return Ok(());
-                }
-                // The server closed it while it was idle; nothing of the request went out.
-                Err(_) => match self.close(index) {
-                    Some(back) => exchange = back,
-                    None => return Ok(()),
-                },
-            }
-            exchange.written = 0;
-        }
-        self.open(part, exchange, 0, deadline)
-    }
-
-    /// Begins a new connection for a request.
-    fn open(&mut self, part: &mut Part<'_>, exchange: Box<Exchange>, address: usize, deadline: Ns) -> Result<(), Errno> {
-        let socket = match connect(&self.addresses[address]) {
-            Ok(socket) => socket,
-            Err(errno) if address + 1 < self.addresses.len() && errno == Errno::CONNREFUSED => {
-                return self.open(part, exchange, address + 1, deadline);
-            }
-            Err(errno) => {
-                self.over(part, *exchange, clock::now(), Err(Fault::of_connect(errno)));
-                return Ok(());
-            }
-        };
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() - 1
-        });
-        let slot = &mut self.slots[index];
-        slot.connection = Some(Connection { socket, state: State::Connecting { address }, exchange: Some(exchange) });
-        let key = key(index, slot.generation);
-        if let Some(connection) = &slot.connection {
-            self.poller.add(&connection.socket, key, CHANGES)?;
-        }
-        self.await_answer(index, deadline);
-        Ok(())
-    }
-
-    fn await_answer(&mut self, index: usize, deadline: Ns) {
-        self.deadlines.push_back((deadline, key(index, self.slots[index].generation)));
-    }
-
     /// Closes a connection and hands back the request that was on it.
     fn close(&mut self, index: usize) -> Option<Box<Exchange>> {
         let slot = &mut self.slots[index];
@@ -227,139 +178,11 @@ impl Engine {
         connection.exchange
     }
 
-    fn happened(&mut self, part: &mut Part<'_>, key: u64) -> Result<(), Errno> {
-        let Some(index) = self.index_of(key) else { return Ok(()) };
-        let slot = &mut self.slots[index];
-        let Some((flags, at)) = slot.told.take() else { return Ok(()) };
-        let Some(connection) = &mut slot.connection else { return Ok(()) };
-        match connection.state {
-            State::Connecting { address } => self.connected(part, index, address, at),
-            // That there is room to write is nothing new.
-            State::Idle if !flags.intersects(EventFlags::IN | GONE) => Ok(()),
-            State::Idle => {
-                // An end, or bytes that nobody asked for.
-                self.close(index);
-                self.idle.retain(|idle| *idle != index);
-                Ok(())
-            }
-            State::Writing if flags.contains(EventFlags::OUT) => {
-                // What the server says before it hangs up is worth more than that it did.
-                let failed = connection.write().is_err();
-                if failed || flags.intersects(EventFlags::IN | GONE) { self.read(part, index, flags, at) } else { Ok(()) }
-            }
-            State::Writing | State::Reading if !flags.intersects(EventFlags::IN | GONE) => Ok(()),
-            State::Writing | State::Reading => self.read(part, index, flags, at),
-        }
-    }
-
     /// The connection of a key, where it is still the same.
     fn index_of(&self, key: u64) -> Option<usize> {
         let index = usize::try_from(key & u64::from(u32::MAX)).ok()?;
         let slot = self.slots.get(index)?;
         (u64::from(slot.generation) == key >> 32 && slot.connection.is_some()).then_some(index)
-    }
-
-    fn connected(&mut self, part: &mut Part<'_>, index: usize, address: usize, at: Ns) -> Result<(), Errno> {
-        let Some(connection) = &mut self.slots[index].connection else { return Ok(()) };
-        if let Err(errno) = connection.connected() {
-            let Some(exchange) = self.close(index) else { return Ok(()) };
-            if address + 1 < self.addresses.len() && errno == Errno::CONNREFUSED {
-                let deadline = exchange.started.saturating_add(self.timeout);
-                return self.open(part, exchange, address + 1, deadline);
-            }
-            self.over(part, *exchange, at, Err(Fault::of_connect(errno)));
-            return Ok(());
-        }
-        if let Some(exchange) = &mut connection.exchange {
-            exchange.connect = Some(at.saturating_sub(exchange.started));
-        }
-        match connection.write() {
-            Ok(()) => Ok(()),
-            Err(_) => self.read(part, index, EventFlags::IN, at),
-        }
-    }
-
-    /// Takes what came. One read a turn: a server that never stops sending must not keep the others waiting.
-    fn read(&mut self, part: &mut Part<'_>, index: usize, flags: EventFlags, at: Ns) -> Result<(), Errno> {
-        let Some(connection) = &mut self.slots[index].connection else { return Ok(()) };
-        let Some(exchange) = &mut connection.exchange else { return Ok(()) };
-        let (length, _) = match rustix::net::recv(&connection.socket, &mut self.buffer[..], rustix::net::RecvFlags::empty()) {
-            Ok(read) => read,
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(Errno::INTR) => {
-                self.tell(key(index, self.slots[index].generation), flags, at);
-                return Ok(());
-            }
-            Err(errno) => return self.broken(part, index, at, Some(errno)),
-        };
-        if length == 0 {
-            return self.broken(part, index, at, None);
-        }
-        let itl = &mut part.measure.itl;
-        let standing = exchange.answer.take(&self.buffer[..length], at, &mut |gap| itl.record(gap));
-        match standing {
-            Ok(Standing::Open) => {
-                // A change is told once: what is left, and the end that was told with it, are not told again.
-                if length == BUFFER || flags.intersects(GONE) {
-                    self.tell(key(index, self.slots[index].generation), flags, at);
-                }
-                Ok(())
-            }
-            Ok(Standing::Over { reusable }) if reusable && connection.state == State::Reading && !flags.intersects(GONE) => {
-                connection.state = State::Idle;
-                let exchange = connection.exchange.take();
-                self.idle.push(index);
-                exchange.into_iter().for_each(|exchange| self.over(part, *exchange, at, Ok(())));
-                Ok(())
-            }
-            Ok(Standing::Over { .. }) => {
-                self.close(index).into_iter().for_each(|exchange| self.over(part, *exchange, at, Ok(())));
-                Ok(())
-            }
-            Err(fault) => {
-                let Some(exchange) = self.close(index) else { return Ok(()) };
-                self.failed(part, exchange, at, fault)
-            }
-        }
-    }
-
-    /// The connection ended, in order or not.
-    fn broken(&mut self, part: &mut Part<'_>, index: usize, at: Ns, errno: Option<Errno>) -> Result<(), Errno> {
-        let Some(mut exchange) = self.close(index) else { return Ok(()) };
-        let was_idle_before = exchange.connect.is_none();
-        if was_idle_before && !exchange.again && !exchange.answer.has_begun() {
-            // The server closed an idle connection just as the request went out.
-            return self.again(part, exchange);
-        }
-        let itl = &mut part.measure.itl;
-        let closed = exchange.answer.close(at, &mut |gap| itl.record(gap));
-        let result = match (closed, errno) {
-            (Ok(()), _) => Ok(()),
-            (Err(Fault::Http(_)), Some(errno)) => Err(Fault::Reset(errno)),
-            (Err(fault), _) => Err(fault),
-        };
-        self.over(part, *exchange, at, result);
-        Ok(())
-    }
-
-    fn failed(&mut self, part: &mut Part<'_>, exchange: Box<Exchange>, at: Ns, fault: Fault) -> Result<(), Errno> {
-        let refuses_wish = matches!(&fault, Fault::Status { status: 400 | 422, text } if text.contains("stream_options"));
-        if refuses_wish && exchange.asks_usage && !exchange.again {
-            self.requests.asks_usage = false;
-            return self.again(part, exchange);
-        }
-        self.over(part, *exchange, at, Err(fault));
-        Ok(())
-    }
-
-    /// Sends a request a second time, on a new connection; its times run on.
-    fn again(&mut self, part: &mut Part<'_>, mut exchange: Box<Exchange>) -> Result<(), Errno> {
-        part.measure.retried += 1;
-        exchange.bytes = self.requests.bytes(exchange.number);
-        exchange.asks_usage = self.requests.asks_usage;
-        (exchange.written, exchange.answer, exchange.again) = (0, Answer::default(), true);
-        let deadline = exchange.started.saturating_add(self.timeout);
-        self.open(part, exchange, 0, deadline)
     }
 
     /// Ends requests whose time is over.
