@@ -102,6 +102,8 @@ pub(crate) struct Measure {
     pub(crate) retried: u64,
     pub(crate) tokens: Tokens,
     pub(crate) first_start: Option<Ns>,
+    /// When the first output of a completed request came.
+    pub(crate) first_output: Option<Ns>,
     pub(crate) last_end: Ns,
     is_warmup: bool,
     /// Whether latencies count from the intended start: in an open loop, where a late start must not make an answer look fast.
@@ -172,6 +174,7 @@ impl Measure {
             retried: 0,
             tokens: Tokens::default(),
             first_start: None,
+            first_output: None,
             last_end: 0,
             is_warmup,
             from_intended,
@@ -218,7 +221,10 @@ impl Measure {
 
     fn completed(&mut self, start: Ns, end: Ns, seen: &Seen) {
         self.completed += 1;
-        seen.first.into_iter().for_each(|first| self.ttft.record(first.saturating_sub(start)));
+        for first in seen.first {
+            self.ttft.record(first.saturating_sub(start));
+            self.first_output = Some(self.first_output.map_or(first, |earlier| earlier.min(first)));
+        }
         seen.time_per_token().into_iter().for_each(|time| self.tpot.record(time));
         self.e2e.record(end.saturating_sub(start));
         self.tokens.add(seen);

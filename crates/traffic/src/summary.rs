@@ -11,6 +11,9 @@ use crate::measure::Measure;
 const LATE: Ns = SECOND / 1000;
 /// More of the prompts than this from a prefix cache, and random prompts were not what the server had to work on.
 const CACHED: f64 = 0.01;
+/// A span without any output is one of a server that was not warm yet where it is at least this long, and so many times the median time to first output.
+const SILENCE: Ns = SECOND;
+const SILENT_TIMES: f64 = 10.0;
 /// Prompts that the server counts as so much longer or shorter are worth a note.
 const OFF: f64 = 0.1;
 
@@ -116,6 +119,7 @@ fn notes(summary: &Summary, measure: &Measure, around: &Circumstances<'_>) -> Ve
             ms(lag.p99)
         ));
     }
+    notes.extend(silence(summary, measure));
     if !around.asked_usage {
         notes.push("The server refuses stream_options, so it does not count tokens: a chunk with output counts as one token.".into());
     } else if measure.completed > 0 && tokens.counted < measure.completed {
@@ -136,6 +140,19 @@ fn notes(summary: &Summary, measure: &Measure, around: &Circumstances<'_>) -> Ve
     }
     notes.extend(prompt_notes(summary, around));
     notes
+}
+
+/// Says that nothing was served for a while after the first request: that time is no property of the server that came after it.
+fn silence(summary: &Summary, measure: &Measure) -> Option<String> {
+    let span = measure.first_output?.saturating_sub(measure.first_start?);
+    let times = seconds(span) / summary.ttft?.p50;
+    (span >= SILENCE && times >= SILENT_TIMES).then(|| {
+        format!(
+            "Nothing was served in the first {:.1} s, {times:.0} times the median time to first output: the server was not warm, and every rate counts that \
+             time. `generates` in `ready` waits for a completion, `warmup` leaves the first requests out.",
+            seconds(span)
+        )
+    })
 }
 
 fn prompt_notes(summary: &Summary, around: &Circumstances<'_>) -> Vec<String> {

@@ -40,6 +40,33 @@ fn a_good_server_passes_with_every_token_counted() {
 }
 
 #[test]
+fn a_silence_before_the_first_token_is_told_and_a_server_that_is_always_slow_is_not() {
+    let silence = Duration::from_millis(1100);
+    let cold = || {
+        let mut asked = 0;
+        server(move |_| {
+            asked += 1;
+            let wait = (asked <= 4).then_some(Step::Wait(silence));
+            wait.into_iter().chain(Step::good(4, PACE, 5)).collect()
+        })
+    };
+    let told = |summary: &bystander_model::traffic::Summary| {
+        summary.notes.iter().any(|note| note.starts_with("Nothing was served in the first 1."))
+    };
+    let server_of_all = cold();
+    let summary = run(&load(&server_of_all, 200));
+    assert!(summary.failure.is_none() && told(&summary), "{summary:#?}");
+
+    let server_of_the_rest = cold();
+    let mut excluded = load(&server_of_the_rest, 20);
+    excluded.warmup = Some(Amount::Requests(4));
+    assert!(!told(&run(&excluded)));
+    let slow = server(move |_| [Step::Wait(silence)].into_iter().chain(Step::good(4, PACE, 5)).collect());
+    let summary = run(&load(&slow, 8));
+    assert!(summary.failure.is_none() && !told(&summary), "{summary:#?}");
+}
+
+#[test]
 fn connections_are_used_again() {
     let server = server(|_| Step::good(4, PACE, 5));
     let summary = run(&load(&server, 60));
