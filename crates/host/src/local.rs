@@ -7,6 +7,7 @@ pub mod deliver;
 mod fresh;
 mod hooks;
 mod instruments;
+mod openings;
 mod outputs;
 mod ready;
 mod seen;

@@ -29,6 +29,8 @@ pub(super) struct Seen {
     pub(super) workload: Option<[(Stream, PathBuf, StreamSummary); 2]>,
     /// What came of built-in traffic.
     pub(super) traffic: Option<Summary>,
+    /// An edit that nobody read.
+    pub(super) unread: Option<cause::Contamination>,
 }
 
 impl Seen {
@@ -76,6 +78,7 @@ impl Seen {
             stacks: None,
             workload: None,
             traffic: None,
+            unread: None,
         }
     }
 }

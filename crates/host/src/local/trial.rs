@@ -13,17 +13,20 @@ use bystander_lab::plan::Plan;
 use bystander_model::chain::with_causes;
 use bystander_model::event::{EventBody, TrialEnd};
 use bystander_model::evidence::Stream;
+use bystander_model::outcome::Outcome;
 use bystander_model::probe::Delivery;
+use bystander_model::samples::Samples;
 use bystander_supervise::Availability;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::gpu::Gpu;
-use bystander_supervise::memory_limit::MemoryCounters;
+use bystander_supervise::memory_limit::{CounterScope, MemoryCounters};
 use bystander_supervise::output::OutputPaths;
 use bystander_supervise::trial::{StartError, Trial, TrialSpec};
-use bystander_supervise::{listener, port};
+use bystander_supervise::{host_memory, listener, port};
 
 use super::deliver::{Cast, Private};
 use super::instruments::{Edits, Probes};
+use super::openings::Openings;
 use super::seen::Seen;
 use super::turns::{Turn, Wanted, folders_of};
 use super::watch::Watch;
@@ -172,6 +175,8 @@ fn launch(
         namespace: private.as_ref().map(|private| private.namespace().clone()),
     };
     let readers = (place.readers)();
+    // What a private mount shows of a folder is opened below it without a word.
+    let openings = if private.is_none() { Openings::of(&edits.applied) } else { Openings::default() };
     let metrics = metrics::Reader::new(plan, order).before_launch(plan, &fill.pairs(), &folder, &command.cwd, &hidden);
     let mut seen = match Trial::start(spec) {
         Ok(mut trial) => {
@@ -182,6 +187,7 @@ fn launch(
         }
         Err(error) => not_started(plan, order, &error, readers)?,
     };
+    seen.unread = openings.unread();
     let owed = after::settle(place, plan, order, gpus, seen.samples.as_mut(), emit)?;
     seen.facts.owed.extend(owed);
     if let Some(private) = &private {
@@ -191,15 +197,24 @@ fn launch(
     for (stream, path, summary) in seen.outputs(&output) {
         outputs::keep(&place.state, stream, &path, summary, emit)?;
     }
-    seen.facts.memory = memory.risen().into_iter().next().map(|kill| cause::MemoryEvents {
-        oom_kills: kill.after.saturating_sub(kill.before),
-        limit_bytes: kill.limit_bytes,
-        source: kill.file.display().to_string(),
-    });
+    seen.facts.memory = memory_kill(&memory, seen.samples.as_ref());
     if let Some(number) = port.filter(|_| seen.facts.ready.is_none()) {
         seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
     }
     Ok(seen)
+}
+
+/// A kill for want of memory that may have been one of the trial's. The machine's counter also counts what was killed at the limit of somebody's group:
+/// a machine that always had half of its memory left has killed nobody for its own sake.
+fn memory_kill(before: &MemoryCounters, samples: Option<&Samples>) -> Option<cause::MemoryEvents> {
+    let least = samples.and_then(|samples| samples.least_available_bytes);
+    let had_enough = least.zip(host_memory::total()).is_some_and(|(least, total)| least > total / 2);
+    let kill = before.risen().into_iter().find(|kill| !(kill.scope == CounterScope::Machine && had_enough))?;
+    Some(cause::MemoryEvents {
+        oom_kills: kill.after.saturating_sub(kill.before),
+        limit_bytes: kill.limit_bytes,
+        source: kill.file.display().to_string(),
+    })
 }
 
 /// The private mounts of a trial, where an instrument needs them.
@@ -244,11 +259,16 @@ fn not_started(plan: &Plan, order: &TrialOrder, error: &StartError, readers: Vec
 
 /// From what was seen to the end of the trial.
 fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
-    let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, samples, started, traffic, .. } = seen;
+    let Seen { mut facts, readers, metrics, wall_s, peak_rss_bytes, samples, started, traffic, unread, .. } = seen;
     facts.edits.extend_from_slice(&edits.applied);
     let ready_s = facts.ready.as_ref().zip(started).map(|(ready, started)| ready.at.seconds_since(started));
     let readers: Vec<&dyn CauseReader> = readers.iter().map(|reader| &**reader).collect();
-    let verdict = cause::classify(&facts, &readers);
+    let mut verdict = cause::classify(&facts, &readers);
+    // A program that ended badly may never have come so far.
+    if let Some(unread) = unread.filter(|_| verdict.outcome == Outcome::Completed) {
+        facts.contamination.push(unread);
+        verdict = cause::classify(&facts, &readers);
+    }
     let measured = metrics::Measured { ready_s, wall_s, peak_rss_bytes, samples: samples.as_ref(), traffic: traffic.as_ref() };
     let read = metrics.finish(plan, &measured);
     TrialEnd {

@@ -89,6 +89,7 @@ impl Watch<'_> {
             stacks: self.stall.kept(),
             traffic: self.done.as_ref().and_then(|done| done.traffic.clone()),
             workload: self.done.map(|done| done.outputs),
+            unread: None,
         }
     }
 }
