@@ -8,7 +8,7 @@ use bystander_testkit::{LIMIT, Running, World, python, until};
 /// A program that runs before and during an experiment; `beside.py` of the trap, where it has one. It is given a port, and makes the file `up`.
 pub(crate) struct Beside {
     port: u16,
-    _running: Option<Running>,
+    running: Option<Running>,
 }
 
 impl Beside {
@@ -21,7 +21,14 @@ impl Beside {
             until("the program beside the trap", LIMIT, || trap.join("up").exists());
             running
         });
-        Self { port, _running: running }
+        Self { port, running }
+    }
+
+    /// Asserts that nobody ended it: it is not Bystander's, whatever it is called.
+    pub(crate) fn still_runs(&mut self) {
+        if let Some(running) = &mut self.running {
+            assert!(!running.has_ended(), "what runs beside the trap was ended: {}", running.output());
+        }
     }
 
     /// An experiment with the port for `@PORT@`.

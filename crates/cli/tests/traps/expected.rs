@@ -29,9 +29,15 @@ pub(crate) struct Expected {
     /// What must be said, in the report or on the way to it.
     #[serde(default)]
     says: Vec<String>,
-    /// What must not be said in any answer.
+    /// What must stand neither in an answer, `ABOUT METRIC: VERDICT STRENGTH. TEXT`, nor in the end of a launch, `trial N CELL: OUTCOME CAUSE DETAIL`.
     #[serde(default)]
     never: Vec<String>,
+    /// Files beside the traps that this one runs with.
+    #[serde(default)]
+    pub(crate) shared: Vec<String>,
+    /// Whether every file that the trap came with is afterwards what it was; `false` where somebody else writes there.
+    #[serde(default = "yes")]
+    pub(crate) undone: bool,
 }
 
 /// What every launch of a cell did.
@@ -54,12 +60,20 @@ fn one() -> usize {
     1
 }
 
+fn yes() -> bool {
+    true
+}
+
 impl Expected {
     pub(crate) fn read(file: &Path) -> Self {
         let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let expected: Self = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let expected = Self::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         assert!(!expected.trap.is_empty() && expected.checks(), "{}: nothing is expected", file.display());
         expected
+    }
+
+    fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
     }
 
     /// Whether anything but the exit code is expected.
@@ -86,11 +100,26 @@ impl Expected {
         for words in &self.says {
             assert!(said.contains(words.as_str()), "`{words}` is not said in {}", told());
         }
-        let answers = sprung.report["answers"].to_string();
+        let claims = claims(&sprung.report);
         for words in &self.never {
-            assert!(!answers.contains(words.as_str()), "`{words}` is said in {}", told());
+            assert!(!claims.contains(words.as_str()), "`{words}` is said in {claims}\n{}", told());
         }
     }
+}
+
+/// Every answer and the end of every launch, a line each.
+fn claims(report: &Value) -> String {
+    let each = |name: &str| report[name].as_array().cloned().unwrap_or_default();
+    let answers = each("answers").into_iter().map(|answer| {
+        let [about, metric, verdict, strength, words] =
+            ["about", "metric", "verdict", "strength", "text"].map(|name| text(&answer[name]).to_owned());
+        format!("{about} {metric}: {verdict} {strength}. {words}")
+    });
+    let trials = each("trials").into_iter().map(|trial| {
+        let cell = cell_of(&trial);
+        format!("trial {} {cell}: {} {} {}", trial["id"], text(&trial["outcome"]), text(&trial["cause"]), trial["cause_detail"])
+    });
+    answers.chain(trials).collect::<Vec<_>>().join("\n")
 }
 
 /// `VERDICT STRENGTH` of an answer.
@@ -123,4 +152,26 @@ impl Launches {
 fn cell_of(trial: &Value) -> String {
     let levels = trial["levels"].as_object().into_iter().flatten().map(|(_, level)| text(level));
     levels.chain([text(&trial["instrument"])]).collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn an_expectation_with_an_unknown_key_is_refused() {
+    let known = "trap = \"a\"\nexit = 0\nnever = [\"effect\"]\n[[cells]]\noutcome = \"failed\"\n";
+    assert!(Expected::parse(known).is_ok());
+    for unknown in [known.replace("never", "nevr"), format!("{known}class = \"exit.code\"\n"), known.replace("[[cells]]", "[[cell]]")] {
+        let refused = Expected::parse(&unknown).expect_err("an unknown key").to_string();
+        assert!(refused.contains("unknown field"), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_never_said_is_looked_for_in_verdicts_and_in_the_ends_of_launches() {
+    let report = serde_json::json!({
+        "answers": [{ "about": "factor:flag", "metric": "ms", "verdict": "no_effect_within", "strength": "shown", "text": "same" }],
+        "trials": [{ "id": 3, "levels": { "flag": "on" }, "instrument": "none", "outcome": "failed", "cause": "exit.code", "cause_detail": { "summary": "exit code 7" } }],
+    });
+    assert_eq!(
+        claims(&report),
+        "factor:flag ms: no_effect_within shown. same\ntrial 3 on/none: failed exit.code {\"summary\":\"exit code 7\"}"
+    );
 }

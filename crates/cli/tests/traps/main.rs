@@ -8,7 +8,7 @@ mod names;
 
 use std::path::{Path, PathBuf};
 
-use bystander_testkit::{LIMIT, Mark, World, python, skip, until};
+use bystander_testkit::{LIMIT, Mark, Tree, World, python, skip, until};
 use serde_json::Value;
 
 use beside::Beside;
@@ -37,18 +37,22 @@ fn spring(name: &str) {
             skip("this user can set no memory limit", Mark::Superuser);
             return;
         }
-        expected.assert(&format!("{name}, round {round}"), &once(&world, name, limit.flatten().as_ref()));
+        expected.assert(&format!("{name}, round {round}"), &once(&world, name, &expected, limit.flatten().as_ref()));
         nothing_is_left(&world, name);
     }
 }
 
 /// One run of a trap: its exit code, its report, and what was printed.
-fn once(world: &World, name: &str, limit: Option<&Limit>) -> Sprung {
+fn once(world: &World, name: &str, expected: &Expected, limit: Option<&Limit>) -> Sprung {
     let trap = world.copy(&folder().join(name), "trap");
-    let beside = Beside::start(world, &trap);
+    for shared in &expected.shared {
+        std::fs::copy(folder().join(shared), trap.join(shared)).unwrap_or_else(|error| panic!("{shared}: {error}"));
+    }
+    let mut beside = Beside::start(world, &trap);
     let file = trap.join("trap.toml");
     let text = std::fs::read_to_string(&file).expect("an experiment");
     std::fs::write(&file, beside.fill(&text)).expect("an experiment");
+    let before = files(&trap);
     let run = match limit {
         Some(limit) => {
             let enter = format!("echo $$ > {} && exec \"$@\"", limit.door().display());
@@ -57,9 +61,27 @@ fn once(world: &World, name: &str, limit: Option<&Limit>) -> Sprung {
         None => world.bystander([]),
     };
     let ran = run.args(["run", "--json", "--why"]).cwd(&trap).args([&file]).run();
+    beside.still_runs();
+    if expected.undone {
+        assert_eq!(traces(&before, &trap), Vec::<String>::new(), "{name} leaves a trace");
+    }
     let report = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
     let told = world.bystander(["show", "--why"]).cwd(&trap).run();
     Sprung { code: ran.code, report, talk: ran.stderr, told: told.stdout }
+}
+
+/// Every file of a trap but bytecode and the state of the command.
+fn files(trap: &Path) -> Tree {
+    let mut tree = Tree::of(trap, |path| !path.ends_with("__pycache__") && path != Path::new(".bystander"));
+    tree.entries.retain(|path, _| trap.join(path).is_file());
+    tree
+}
+
+/// What became of the files that a trap came with. What its program makes beside them is its own business.
+fn traces(before: &Tree, trap: &Path) -> Vec<String> {
+    let mut after = files(trap);
+    after.entries.retain(|path, _| before.entries.contains_key(path));
+    before.differences(&after)
 }
 
 /// What a trap gave.

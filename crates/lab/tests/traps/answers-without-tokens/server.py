@@ -1,37 +1,11 @@
 """A server whose engine is dead: it answers 200 with nothing in it."""
 
-import http.server
-import json
-import sys
+from serving import Serving, serve
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self, status, body):
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_GET(self):
-        models = {"object": "list", "data": [{"id": "tiny", "object": "model"}]}
-        self.answer(200, models if self.path == "/v1/models" else {})
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        data = b"data: [DONE]\n\n"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *words):
-        pass
+class Empty(Serving):
+    def complete(self, asked):
+        self.answer(200, b"data: [DONE]\n\n", "text/event-stream")
 
 
-print("server ready", flush=True)
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+serve(Empty)

@@ -1,37 +1,17 @@
 """A server that is healthy at once, and generates nothing before its warm-up is done."""
 
-import http.server
-import json
-import sys
+import time
+
+from serving import Serving, serve
+
+WARM = time.monotonic() + 2
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self, status, body):
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_GET(self):
-        models = {"object": "list", "data": [{"id": "tiny", "object": "model"}]}
-        self.answer(200, models if self.path == "/v1/models" else {})
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        import time
-
+class Cold(Serving):
+    def complete(self, asked):
         while time.monotonic() < WARM:
             time.sleep(0.01)
-        self.answer(200, {"choices": [{"text": "ok"}], "usage": {"completion_tokens": 1, "prompt_tokens": 1}})
-
-    def log_message(self, *words):
-        pass
+        super().complete(asked)
 
 
-WARM = __import__("time").monotonic() + 2
-print("server ready", flush=True)
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+serve(Cold)
