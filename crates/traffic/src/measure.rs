@@ -221,7 +221,7 @@ impl Measure {
 
     fn completed(&mut self, start: Ns, end: Ns, seen: &Seen) {
         self.completed += 1;
-        for first in seen.first {
+        if let Some(first) = seen.first {
             self.ttft.record(first.saturating_sub(start));
             self.first_output = Some(self.first_output.map_or(first, |earlier| earlier.min(first)));
         }
