@@ -167,8 +167,8 @@ impl LocalPlace {
     }
 
     /// The interpreter that a program runs under, asked once.
-    fn python_of(&self, program: &Path, command: &Command) -> Option<PythonInfo> {
-        let interpreter = machine::interpreter_of(program, &command.env)?;
+    fn python_of(&self, plan: &Plan, program: &Path, command: &Command) -> Option<PythonInfo> {
+        let interpreter = machine::interpreter(plan, program, &command.env)?;
         // Who asks for the same at the same time waits for the answer.
         let mut pythons = self.pythons.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = pythons.iter().find(|(path, _)| *path == interpreter) {

@@ -1,12 +1,14 @@
 //! What can be told of this machine and of the programs on it: kernel, GPUs, git state, Python with its packages.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bystander_lab::plan::Plan;
 use bystander_model::provenance::{Git, PythonInfo};
 use bystander_supervise::gpu;
+use bystander_supervise::resolve::resolve;
 
 use crate::local::{gpus, words};
 
@@ -114,6 +116,15 @@ pub fn is_python(program: &Path) -> bool {
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let version = name.strip_prefix("python").or_else(|| name.strip_prefix("pypy"));
     version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+/// The interpreter of a plan's program: the one that the plan names, else the one that it would run under.
+#[must_use]
+pub fn interpreter(plan: &Plan, program: &Path, env: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    match &plan.program.python {
+        Some(named) => resolve(named.as_os_str(), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &plan.program.cwd).ok(),
+        None => interpreter_of(program, env),
+    }
 }
 
 /// The interpreter that a program would run under: itself, or the one that its first line (`#!`) names.

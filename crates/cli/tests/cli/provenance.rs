@@ -107,3 +107,24 @@ fn the_git_state_of_the_programs_folder_is_recorded_and_looking_leaves_it_as_it_
     // Its own state is hidden from git by a file of its own.
     assert_eq!(git(&["status", "--porcelain", "--", ".bystander"]).exits(0).stdout, "");
 }
+
+#[test]
+fn a_program_that_a_script_starts_is_probed_by_the_python_that_the_file_names() {
+    let Some(fast) = Fast::new() else { return };
+    let script = fast.world.write_program("fast/start.sh", "#!/bin/sh\nexec python3 app.py \"$@\"\n");
+    let plan = std::fs::read_to_string(&fast.file).expect("a file").replace(r#"["python3", "app.py"]"#, &format!("[{script:?}]"));
+    let unnamed = fast.world.write("fast/unnamed.toml", &plan);
+    run(&fast.world, &unnamed).run().exits(3).says(&["probe.not_python", "python = \"venv/bin/python\""]);
+    for (python, reason) in [("nowhere/python3", "nowhere/python3` cannot be run"), ("no-such-python", "`no-such-python` cannot be run")] {
+        let bad = plan.replace("[program]\n", &format!("[program]\npython = {python:?}\n"));
+        run(&fast.world, &fast.world.write("fast/bad.toml", bad)).run().exits(3).says(&["program.python", reason]);
+    }
+    let named = fast.world.write("fast/named.toml", plan.replace("[program]\n", "[program]\npython = \"python3\"\n"));
+    run(&fast.world, &named).run().exits(0);
+    let ledger = ledger(&fast.folder.join(".bystander"));
+    for trial in ledger.trials.values() {
+        let python = trial.provenance.as_ref().and_then(|provenance| provenance.python.as_ref());
+        assert!(python.is_some_and(|python| python.version.starts_with("3.")), "{python:?}");
+        assert_eq!(!trial.hits.is_empty(), trial.slot.cell.instrument != "none", "trial {}", trial.id);
+    }
+}

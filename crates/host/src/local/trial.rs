@@ -131,7 +131,7 @@ fn loaded_folders(place: &LocalPlace, plan: &Plan, order: &TrialOrder) -> Vec<Pa
     // A directory of its own is not there yet, and holds nothing that could be loaded.
     let command = Command { cwd: plan.program.cwd.clone(), ..command(place, plan, order, &fill, None, None) };
     let program = program(&command);
-    let python = program.as_ref().and_then(|program| place.python_of(program, &command)).map(|python| python.executable);
+    let python = program.as_ref().and_then(|program| place.python_of(plan, program, &command)).map(|python| python.executable);
     folders_of(&plan.program.cwd, program.iter().chain(&python).map(PathBuf::as_path))
 }
 
@@ -235,7 +235,7 @@ fn private(
     };
     let fill = Fill::new(place, plan, order, None);
     let command = command(place, plan, order, &fill, None, None);
-    let python = program(&command).and_then(|program| place.python_of(&program, &command)).map(|python| python.executable);
+    let python = program(&command).and_then(|program| place.python_of(plan, &program, &command)).map(|python| python.executable);
     let overlay = probes.and_then(Probes::overlay).filter(|_| cast.pth);
     let pth = overlay.zip(python.as_deref());
     Private::lay(&folder.join("mount"), &cast.mounted, pth).map(Some).map_err(|error| refusal(&error))

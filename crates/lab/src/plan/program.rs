@@ -15,6 +15,9 @@ use super::{Ready, Template, Treatment};
 pub struct Program {
     /// Command and arguments; levels append theirs.
     pub command: Vec<Template>,
+    /// The Python that it starts in the end, where the command is another program; a name without a slash is found on its PATH.
+    #[serde(default)]
+    pub python: Option<PathBuf>,
     /// The working directory, absolute.
     pub cwd: PathBuf,
     /// Variables set on top of the caller's environment.
@@ -30,7 +33,7 @@ pub struct Program {
     /// What every trial has for itself, and not from another.
     #[serde(default)]
     pub fresh: Fresh,
-    /// Where the keys stand in the experiment file, for diagnostics: `command`, `cwd`, `ready`.
+    /// Where the keys stand in the experiment file, for diagnostics: `command`, `python`, `cwd`, `ready`.
     #[serde(default)]
     pub spans: IndexMap<String, Range<usize>>,
 }

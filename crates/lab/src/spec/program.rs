@@ -1,6 +1,6 @@
 //! `[program]`: what is started, when it is ready, how long it may take.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::command::{command, environment};
@@ -22,6 +22,7 @@ pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Program {
     let mut program = Program {
         command: Vec::new(),
+        python: None,
         cwd: folder.to_path_buf(),
         env: indexmap::IndexMap::new(),
         ready: None,
@@ -34,10 +35,11 @@ pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'
     let Some(item) = root.require("program", r#"program.command = ["python3", "app.py"]"#, problems) else { return program };
     let Some(table) = item.table(schema::PROGRAM, problems) else { return program };
     program.command = command(&table, problems);
-    program.spans = spans(&table, ["command", "cwd", "ready"]);
+    program.spans = spans(&table, ["command", "python", "cwd", "ready"]);
     if let Some(cwd) = table.get("cwd").and_then(|item| placeholder::path(&item, folder, problems)) {
         program.cwd = cwd;
     }
+    program.python = table.get("python").and_then(|item| python(&item, folder, problems));
     program.env = table.get("env").map(|item| environment(&item, problems)).unwrap_or_default();
     program.ready = table.get("ready").map(|item| ready::read(&item, problems));
     program.fresh = table.get("fresh").map(|item| fresh(&item, problems)).unwrap_or_default();
@@ -45,6 +47,13 @@ pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'
     program.stall = span(&table, "stall", false, problems).unwrap_or(DEFAULT_STALL);
     program.grace = span(&table, "grace", true, problems).unwrap_or(DEFAULT_GRACE);
     program
+}
+
+/// Reads the Python of a program: a path relative to the folder of the file, or a name that is looked for on the program's PATH.
+fn python(item: &Item<'_>, folder: &Path, problems: &mut Problems<'_>) -> Option<PathBuf> {
+    let path = placeholder::path(item, folder, problems)?;
+    let is_name = item.value.as_str().is_some_and(|text| !text.contains('/'));
+    if is_name { path.file_name().map(PathBuf::from) } else { Some(path) }
 }
 
 /// Reads what every trial has for itself: `true` for all of it, or a table.

@@ -4,7 +4,7 @@
 pub(super) const ROOT: &[&str] =
     &["question", "program", "workload", "factors", "probes", "edits", "metrics", "plan", "hypotheses", "evidence", "conditions", "hooks"];
 /// Keys of `[program]`.
-pub(super) const PROGRAM: &[&str] = &["command", "cwd", "env", "ready", "timeout", "stall", "grace", "fresh"];
+pub(super) const PROGRAM: &[&str] = &["command", "python", "cwd", "env", "ready", "timeout", "stall", "grace", "fresh"];
 /// Keys of `program.ready`.
 pub(super) const READY: &[&str] = &["http", "log", "port", "file", "notify", "command", "generates", "stable"];
 /// Keys of an address in `program.ready.http`.

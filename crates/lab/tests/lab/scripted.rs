@@ -199,6 +199,7 @@ pub(crate) fn plan(levels: &[&str], instruments: &[&str]) -> Plan {
             env: IndexMap::new(),
             ready: None,
             timeout: std::time::Duration::from_secs(60),
+            python: None,
             stall: std::time::Duration::from_secs(60),
             grace: std::time::Duration::from_secs(10),
             fresh: bystander_lab::plan::Fresh::default(),

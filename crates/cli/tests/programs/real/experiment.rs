@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::engine::installed;
 use crate::experiment::{shown, world};
 
-/// Five launches of a large server on a busy machine.
-const LIMIT: Duration = Duration::from_secs(2400);
+/// Fifteen launches of a large server on a busy machine.
+const LIMIT: Duration = Duration::from_secs(4800);
 
 /// A server and what is varied in it.
 struct Served<'a> {
@@ -35,6 +35,7 @@ impl Served<'_> {
 
 [program]
 command = [{:?}, "--host", "127.0.0.1", "--port", "{{port}}"]
+python  = "python3"
 ready   = {{ http = "http://127.0.0.1:{{port}}/v1/models", generates = {{ model = "tiny" }} }}
 timeout = "15m"
 stall   = "180s"
@@ -73,8 +74,10 @@ ready     = {{ from = "ready_s" }}
 [plan]
 baseline    = {{ pool = "small", instrument = "none" }}
 instruments = ["none", "sizing"]
-blocks      = 1
-describe    = true
+cells       = [{{ pool = "small", instrument = "none" }}, {{ pool = "large", instrument = "none" }}, {{ pool = "small", instrument = "sizing" }}]
+blocks      = {{ min = 5, max = 5 }}
+primary     = "kv_tokens"
+stop        = "all"
 expect      = "any"
 
 [conditions]
@@ -98,11 +101,16 @@ fn experiment(served: &Served<'_>) {
     until(&format!("the end of the experiment on {}", served.name), LIMIT, || running.has_ended());
     let ran = running.wait();
     let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", ran.stdout, ran.stderr));
-    for trial in report["trials"].as_array().expect("trials") {
+    let trials = report["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 15, "{report:#}");
+    for trial in trials {
         launch(served, trial);
     }
     let effect = answer(&report, "factor:pool", "kv_tokens");
     assert_eq!(effect["estimate"].as_f64(), Some(served.expected[1] - served.expected[0]), "{effect:#}");
+    assert_eq!(effect["label"], "shown", "{effect:#}");
+    let probe = answer(&report, "instrument:sizing", "kv_tokens");
+    assert_ne!(probe["verdict"], "perturbs", "{probe:#}");
     assert_ne!(report["restored"]["exact"], false);
     assert_eq!(world.processes(), []);
     assert_eq!(world.rings(), Vec::<std::path::PathBuf>::new());

@@ -27,7 +27,7 @@ pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings)
                 findings,
                 probe,
                 why.to_owned(),
-                place(problem, plan, &probe.spans, "at").help("start the program by its Python (`command = [\"python3\", …]`), or by a script whose first line names one; an edit works on any text file"),
+                place(problem, plan, &probe.spans, "at").help("name the Python that it starts in the end (`python = \"venv/bin/python\"` in [program]), or start the program by it; an edit works on any text file"),
             );
         }
         return;
@@ -38,7 +38,8 @@ pub(super) fn check(plan: &Plan, python: Option<&Path>, findings: &mut Findings)
 fn ask(plan: &Plan, python: &Path, findings: &mut Findings) {
     let env = environment::of_trial(plan, &plan.baseline, &[], "check").into_iter().collect();
     let command = environment::command(plan, &plan.baseline, &[]);
-    let interpreter = Interpreter::of_command(&command, &plan.program.cwd, env).unwrap_or_else(|_| {
+    let of_command = |env| Interpreter::of_command(&command, &plan.program.cwd, env).ok().filter(|_| plan.program.python.is_none());
+    let interpreter = of_command(env).unwrap_or_else(|| {
         let env = environment::of_trial(plan, &plan.baseline, &[], "check").into_iter().collect();
         Interpreter::new(python, &plan.program.cwd, env)
     });

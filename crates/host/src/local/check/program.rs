@@ -31,10 +31,11 @@ pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathB
             seen.push(key);
             let found = runnable("program", &command, &env, &plan.program.cwd);
             let program = found.map_err(|problem| problems.push(place(*problem, plan, &plan.program.spans, "command"))).ok();
-            python = python.or_else(|| machine::interpreter_of(&program?, &env));
+            python = python.or_else(|| machine::interpreter(plan, &program?, &env));
         }
     }
     let baseline = environment::of_trial(plan, &plan.baseline, &fill, "check");
+    named_python(plan, &baseline, problems);
     for (hook, command) in plan.hooks.all().flat_map(|(name, commands)| commands.iter().map(move |command| (name, command))) {
         let words: Vec<String> = command.argv.iter().map(|word| word.fill(&fill)).collect();
         if let Err(mut problem) = runnable(&format!("hooks.{hook}"), &words, &baseline, &plan.program.cwd) {
@@ -52,6 +53,15 @@ pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathB
     super::traffic::check(plan, &baseline, problems);
     fixed_ports(plan, problems);
     python
+}
+
+/// A Python that the plan names must be one that runs.
+fn named_python(plan: &Plan, env: &BTreeMap<OsString, OsString>, problems: &mut Vec<Diagnostic>) {
+    let Some(named) = &plan.program.python else { return };
+    if let Err(error) = resolve(named.as_os_str(), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &plan.program.cwd) {
+        let problem = Diagnostic::error("program.python", format!("`{}` cannot be run: {error}", named.display()));
+        problems.push(place(problem, plan, &plan.program.spans, "python").help("name the Python that the command starts in the end"));
+    }
 }
 
 fn runnable(what: &str, command: &[String], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> Result<PathBuf, Box<Diagnostic>> {

@@ -43,7 +43,7 @@ pub(super) fn provenance(place: &LocalPlace, plan: &Plan, command: &Command, edi
         env,
         git: machine::git(&plan.program.cwd),
         files,
-        python: program.and_then(|program| place.python_of(&program, command)),
+        python: program.and_then(|program| place.python_of(plan, &program, command)),
         kernel: machine::kernel(),
         gpus: machine::gpus(),
     }
