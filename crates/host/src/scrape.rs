@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use bystander_lab::plan::{MetricSource, Plan, Template, When};
 use bystander_model::chain::with_causes;
 use bystander_model::engine::EngineReading;
+use bystander_model::traffic::Prompt;
 use bystander_supervise::Trial;
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -82,6 +83,11 @@ impl Scraper {
                 }
                 _ => {}
             }
+        }
+        // What a prefix cache had of random prompts decides whether their times can be compared at all.
+        if random_prompts_are_timed(plan) {
+            out.engine = base;
+            out.before_is_wanted = true;
         }
         out.before_is_wanted &= plan.workload.is_some();
         out
@@ -222,6 +228,13 @@ fn base(plan: &Plan, fill: &[(&str, &str)]) -> Option<String> {
     let of_port = || ready.port.as_ref().map(|port| format!("http://127.0.0.1:{}", port.fill(fill).trim()));
     let traffic = || plan.workload.as_ref()?.traffic.as_ref();
     of_address.or_else(of_port).or_else(|| origin(&Template(traffic()?.url.clone()).fill(fill)))
+}
+
+/// Whether built-in traffic asks what is random, and a metric is of it.
+fn random_prompts_are_timed(plan: &Plan) -> bool {
+    let load = plan.workload.as_ref().and_then(|workload| workload.traffic.as_ref());
+    let of_traffic = plan.metrics.values().any(|metric| matches!(metric.source, MetricSource::Traffic { .. }));
+    of_traffic && load.is_some_and(|load| matches!(load.prompt, Prompt::Random { .. }))
 }
 
 /// An address without its path.

@@ -6,7 +6,7 @@ use crate::contrast::{Contrast, contrasts};
 use crate::design::aa::factor;
 use crate::ledger::Ledger;
 use crate::looks;
-use crate::verdict::sentence::percent;
+use crate::verdict::sentence::{comparisons, percent};
 
 /// More differences than are to be expected count as beyond chance where as many or more come by chance in no more than this share of runs.
 const CHANCE: f64 = 0.05;
@@ -54,9 +54,9 @@ fn said(report: &AaReport) -> String {
         return "nothing was compared yet: no metric has two launches of each label".to_owned();
     }
     let what = if report.differing.is_empty() { String::new() } else { format!(" ({})", report.differing.join(", ")) };
-    let comparisons = if *tests == 1 { "comparison".to_owned() } else { "comparisons".to_owned() };
     let found = format!(
-        "{differences} of {tests} {comparisons} of the baseline with itself found a difference{what}; at a level of {level} each, at most {expected:.2} are to be expected"
+        "{differences} of {} of the baseline with itself found a difference{what}; at a level of {level} each, at most {expected:.2} are to be expected",
+        comparisons(*tests as usize)
     );
     let chance = percent(report.chance);
     match (differences, report.beyond_chance) {

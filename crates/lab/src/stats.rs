@@ -22,6 +22,8 @@ pub mod proportion;
 mod quantile;
 pub mod ranks;
 pub mod sign;
+pub mod spikes;
+pub mod steady;
 pub mod strata;
 pub mod student;
 mod tally;

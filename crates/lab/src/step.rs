@@ -16,6 +16,7 @@ use crate::design::sequential::Decision;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
 use crate::plan::{Expect, Stop};
+use crate::verdict::applied::unapplied;
 
 /// Launches that check the baseline against `expect`.
 pub const GATE_LAUNCHES: u32 = 2;
@@ -60,7 +61,10 @@ fn decide(ledger: &Ledger, lane: u32) -> Step {
     let places = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);
     let Some(block) = (1..=plan.blocks.max).find(|block| (1..=places).any(|position| !settled.contains(&(*block, position)))) else {
         let blocks = plan.blocks.max;
-        let why = reason_to_stop(ledger, blocks).unwrap_or_else(|| format!("all {blocks} planned blocks were run"));
+        let why = reason_to_stop(ledger, blocks).unwrap_or_else(|| match blocks {
+            1 => "the one planned block was run".to_owned(),
+            _ => format!("all {blocks} planned blocks were run"),
+        });
         return finish(ledger, lane, RunEnd::Finished { why });
     };
     // A block that was begun is run to its end: every cell once, or the comparison within blocks is lost.
@@ -184,11 +188,16 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
         return Some(why);
     }
     let plan = &ledger.plan;
-    if block < plan.blocks.min.max(2) || plan.primary != "outcome" {
-        return None;
-    }
     let contrasts = contrast::contrasts(plan);
     if contrasts.is_empty() {
+        return None;
+    }
+    let (void, contrasts): (Vec<_>, Vec<_>) = contrasts.into_iter().partition(|contrast| unapplied(ledger, contrast).is_some());
+    if contrasts.is_empty() {
+        let text = void.first().and_then(|contrast| unapplied(ledger, contrast)).map(|found| found.text);
+        return Some(format!("{}; more launches would compare nothing either", text.unwrap_or_default()));
+    }
+    if block < plan.blocks.min.max(2) || plan.primary != "outcome" {
         return None;
     }
     // Without a last block, what is shown to lie within the margin has no more to wait for.
@@ -211,7 +220,8 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
         (n, all) if n == all && within.is_empty() => "every comparison of outcomes is shown".to_owned(),
         (n, all) if n == all => format!("every comparison of outcomes is shown, or within the stated margin ({})", within.len()),
         (n, all) => {
-            format!("{n} of {all} comparisons of outcomes are shown, and no outcome of the blocks that are left could show another")
+            let are = if n == 1 { "is" } else { "are" };
+            format!("{n} of {all} comparisons of outcomes {are} shown, and no outcome of the blocks that are left could show another")
         }
     })
 }

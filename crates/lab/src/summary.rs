@@ -3,6 +3,7 @@
 mod budgets;
 pub(crate) mod captures;
 mod configurations;
+mod courses;
 mod engine;
 mod exclusions;
 mod hooks;
@@ -21,6 +22,7 @@ use crate::carry::Baselines;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::old_log;
 use crate::place;
+use crate::plan::Metric;
 use crate::provenance;
 use crate::stats::location::median;
 use crate::superseding::{self, OtherRun};
@@ -64,6 +66,7 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
             captures::silent(ledger),
             carried(ledger),
             engine::notes(ledger),
+            courses::notes(ledger),
             configurations::alike(ledger),
             exclusions::finding(ledger).into_iter().collect(),
         ]
@@ -104,7 +107,7 @@ fn cell_report(ledger: &Ledger, cell: &bystander_model::cell::Cell) -> CellRepor
         causes: causes(
             all.iter().copied().filter(|trial| trial.outcome().is_some_and(|outcome| outcome.counts() || outcome == Outcome::Undetermined)),
         ),
-        metrics: ledger.plan.metrics.keys().map(|name| (name.clone(), metric(&data, name))).collect(),
+        metrics: ledger.plan.metrics.iter().map(|(name, of)| (name.clone(), metric(&data, name, of))).collect(),
     }
 }
 
@@ -118,13 +121,13 @@ fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> 
     counts.into_values().collect()
 }
 
-fn metric(trials: &[&TrialRecord], name: &str) -> MetricSummary {
+fn metric(trials: &[&TrialRecord], name: &str, of: &Metric) -> MetricSummary {
     let values: Vec<f64> = trials
         .iter()
         .filter_map(|trial| trial.end.as_ref()?.metrics.get(name).copied().flatten())
         .filter(|value| value.is_finite())
         .collect();
-    MetricSummary { n: u32::try_from(values.len()).unwrap_or(u32::MAX), median: median(&values), values }
+    MetricSummary { unit: of.unit.clone(), n: u32::try_from(values.len()).unwrap_or(u32::MAX), median: median(&values), values }
 }
 
 fn trial_report(trial: &TrialRecord) -> TrialReport {

@@ -5,15 +5,21 @@
 //! launch and a contaminated launch say nothing.
 
 mod alternatives;
+pub(crate) mod applied;
 mod arm;
+mod cached;
+mod contaminated;
 mod effect;
+pub(crate) mod exploratory;
 mod factor;
 mod hypothesis;
 mod instrument;
+mod look;
 mod metric;
 mod perturbation;
 mod pooled;
 mod prediction;
+mod robust;
 pub(crate) mod sentence;
 pub(crate) mod settling;
 
@@ -25,23 +31,30 @@ pub(crate) use self::alternatives::alternatives;
 use crate::contrast::{self, Subject};
 use crate::ledger::Ledger;
 
-/// Every answer of a run: factors, then instruments, then hypotheses; for each the primary (outcome) before the metrics.
+/// Every answer of a run: those on the primary metric, then the others; in each factors, then instruments, then hypotheses.
 #[must_use]
 pub fn answers(ledger: &Ledger) -> Vec<Answer> {
     let contrasts = contrast::contrasts(&ledger.plan);
     let mut answers = Vec::new();
     let factors = contrasts.iter().filter(|contrast| matches!(contrast.subject, Subject::Factor { .. }));
     for contrast in factors {
-        answers.push(factor::on_outcome(ledger, contrast));
-        answers.extend(metric::of_factor(ledger, contrast));
+        let mut of_level = vec![factor::on_outcome(ledger, contrast)];
+        of_level.extend(metric::of_factor(ledger, contrast));
+        contaminated::of_factor(ledger, contrast, &mut of_level);
+        answers.extend(of_level);
     }
+    exploratory::correct(&ledger.plan, &mut answers);
     let of_instrument = |contrast: &&contrast::Contrast| matches!(contrast.subject, Subject::Instrument { .. });
     let instruments = contrasts.iter().filter(of_instrument).filter(|contrast| contrast.is_with_baseline(&ledger.plan));
     for contrast in instruments {
         answers.push(instrument::on_outcome(ledger, contrast));
-        answers.extend(perturbation::of_instrument(ledger, contrast));
+        let mut of_instrument = perturbation::of_instrument(ledger, contrast);
+        contaminated::of_instrument(ledger, contrast, &mut of_instrument);
+        answers.extend(of_instrument);
     }
     answers.extend(ledger.plan.left_out.iter().map(|(name, why)| instrument::left_out(name, why)));
+    // What the question is about comes first; the order is otherwise that of the file.
+    answers.sort_by_key(|answer| answer.metric != ledger.plan.primary);
     answers.extend(ledger.plan.hypotheses.iter().map(|claim| hypothesis::judge(ledger, claim)));
     if let Some(why) = invalid(ledger) {
         answers.iter_mut().for_each(|answer| void(answer, &why));
@@ -62,6 +75,16 @@ fn void(answer: &mut Answer, why: &str) {
     if matches!(answer.verdict, Verdict::NotNeeded | Verdict::Refuted) {
         return;
     }
+    take_back(
+        answer,
+        &format!("The run says nothing about this: {why}."),
+        "a contaminated or gated run shows nothing but counterexamples",
+        (Means::Edit, "a run that is not stopped by this".to_owned()),
+    );
+}
+
+/// Leaves nothing of an answer but why it is none.
+fn take_back(answer: &mut Answer, text: &str, rule: &str, needs: (Means, String)) {
     answer.verdict = match answer.about.split(':').next() {
         Some("factor") => Verdict::Invalid,
         Some("instrument") => Verdict::Undetermined,
@@ -72,8 +95,8 @@ fn void(answer: &mut Answer, why: &str) {
     answer.interval = None;
     answer.interval_of = None;
     answer.estimate = None;
-    answer.text = format!("The run says nothing about this: {why}.");
-    answer.rule = Some("a contaminated or gated run shows nothing but counterexamples".to_owned());
+    text.clone_into(&mut answer.text);
+    answer.rule = Some(rule.to_owned());
     answer.numbers.clear();
-    answer.needs = Some(Needs::of([(Means::Edit, "a run that is not stopped by this".to_owned())]));
+    answer.needs = Some(Needs::of([needs]));
 }

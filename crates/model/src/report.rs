@@ -42,7 +42,7 @@ pub struct Report {
     pub plan: PlanSummary,
     /// One row per cell, in the order of the plan.
     pub cells: Vec<CellReport>,
-    /// The answers: treatment first, then instruments, then hypotheses.
+    /// The answers: those on the primary metric first; of each metric the treatment, then instruments, then hypotheses.
     pub answers: Vec<Answer>,
     /// Why the memory is as it is, one per distinct budget.
     pub budgets: Vec<BudgetFinding>,
@@ -80,6 +80,9 @@ pub struct PlanSummary {
     /// How outcomes are compared: `fisher` or `e_value`.
     #[serde(default)]
     pub rule: String,
+    /// What the question is about: `outcome` or a metric's name.
+    #[serde(default = "outcome")]
+    pub primary: String,
     /// Blocks that were completed.
     pub blocks_done: u32,
     /// The seed of the order.
@@ -90,6 +93,11 @@ pub struct PlanSummary {
     pub launches: Option<u32>,
     /// What the plan can and cannot decide, in sentences.
     pub power: Vec<String>,
+}
+
+/// What a question is about where nothing else is said.
+fn outcome() -> String {
+    "outcome".to_owned()
 }
 
 /// A budget and the cells it was seen in.

@@ -71,11 +71,27 @@ pub struct Summary {
     pub client_lag: Option<Spread>,
     /// What the client itself took.
     pub client: Client,
+    /// Whether the times settled, request by request; none where there were too few requests.
+    #[serde(default)]
+    pub courses: Vec<Course>,
     /// What is worth knowing of these numbers, in sentences.
     pub notes: Vec<String>,
     /// The folder with a histogram a latency (HdrHistogram V2, nanoseconds) and one line a request.
     #[serde(default)]
     pub folder: Option<std::path::PathBuf>,
+}
+
+/// What became of a time from request to request, in the order in which they started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Course {
+    /// Of which: `ttft` or `e2e`.
+    pub of: String,
+    /// `flat`, `warm_up` (it fell and stayed low), `slow_down` (it rose and stayed high) or `no_steady_state` (it changed within the last quarter).
+    pub kind: String,
+    /// The first request of the level that it ended on, about; `None` without one.
+    pub settled_from: Option<u64>,
+    /// Requests that were looked at.
+    pub requests: u64,
 }
 
 /// How many requests, and what came of them.

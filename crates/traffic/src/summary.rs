@@ -78,6 +78,7 @@ pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: &Circumstan
             clock_error: measure.round.spread(),
             late: is_open && client_lag.is_some_and(|lag| lag.p99 > seconds(LATE)),
         },
+        courses: Vec::new(),
         notes: Vec::new(),
         model: around.model.clone(),
         folder: Some(around.folder.clone()),

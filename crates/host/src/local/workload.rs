@@ -1,5 +1,6 @@
 //! The workload: a command against the ready program, or built-in traffic, in a tree of its own with the same guarantees.
 
+mod course;
 mod load;
 
 use std::error::Error;

@@ -4,7 +4,7 @@ use bystander_model::hit::Hit;
 use bystander_model::report::Capture;
 
 use crate::ledger::{Ledger, TrialRecord};
-use crate::verdict::sentence::launches;
+use crate::verdict::sentence::{count, launches};
 
 pub(super) fn newest(ledger: &Ledger) -> Vec<Capture> {
     let mut captures = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn switching(ledger: &Ledger) -> Vec<String> {
     let of_probe = |name: &str| {
         let receipts = ledger.trials.values().flat_map(|trial| &trial.receipts);
         let switching = receipts.filter(|receipt| receipt.probe == name && receipt.adds_switch_point).count();
-        let processes = if switching == 1 { "1 process".to_owned() } else { format!("{switching} processes") };
+        let processes = count(u32::try_from(switching).unwrap_or(u32::MAX), "process", "processes");
         (switching > 0).then(|| {
             format!("{name} was recorded by plain Python in {processes}: it adds a point where threads may switch, so a race may come or go with it.")
         })

@@ -15,7 +15,7 @@ use crate::verdict::settling::launch_of;
 /// The steps of all answers, those that take the least first.
 pub(super) fn steps(ledger: &Ledger, answers: &[Answer], alternatives: &[(Alternatives, Vec<&Cell>)]) -> Vec<NextStep> {
     let mut steps = Steps { ledger, found: Vec::new() };
-    for answer in answers.iter().filter(|answer| answer.metric == "outcome" || answer.verdict == Verdict::Insufficient) {
+    for answer in answers.iter().filter(|answer| asks_for_more(answer)) {
         steps.of_answer(answer);
     }
     for (alternatives, cells) in alternatives {
@@ -25,6 +25,12 @@ pub(super) fn steps(ledger: &Ledger, answers: &[Answer], alternatives: &[(Altern
     let mut found = steps.found;
     found.sort_by_key(|step| step.means);
     found
+}
+
+/// Whether a step is named for an answer: of metrics only where one was asked about and is open.
+fn asks_for_more(answer: &Answer) -> bool {
+    let is_lead = answer.exploratory && answer.verdict == Verdict::Effect;
+    answer.metric == "outcome" || is_lead || matches!(answer.verdict, Verdict::Insufficient | Verdict::Invalid)
 }
 
 struct Steps<'a> {

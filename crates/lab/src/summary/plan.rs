@@ -20,6 +20,7 @@ pub(super) fn summary(ledger: &Ledger) -> PlanSummary {
             Rule::EValue => "e_value",
         }
         .to_owned(),
+        primary: plan.primary.clone(),
         blocks_done: blocks_done(ledger),
         order_seed: ledger.seed,
         cells,
@@ -78,7 +79,8 @@ fn outcome_power(plan: &Plan, contrast: &Contrast) -> String {
     match reach::blocks_needed(level) {
         Ok(needed) if needed <= plan.blocks.max => {
             format!(
-                "{what}: an outcome that always differs is shown after {needed} blocks (Fisher, level {level:.4}, looked at after every block)"
+                "{what}: an outcome that always differs is shown after {} (Fisher, level {level:.4}, looked at after every block)",
+                blocks(needed)
             )
         }
         Ok(needed) => format!(
@@ -94,7 +96,8 @@ fn by_e_value(plan: &Plan, what: &str, level: f64) -> String {
     let needed = AnytimeRule::new(level, plan.blocks.max).ok().and_then(|rule| rule.blocks_needed());
     match needed {
         Some(needed) if needed <= plan.blocks.max => format!(
-            "{what}: an outcome that always differs is shown after {needed} blocks (an e-value of {threshold}, level {level:.4}, valid at any stop)"
+            "{what}: an outcome that always differs is shown after {} (an e-value of {threshold}, level {level:.4}, valid at any stop)",
+            blocks(needed)
         ),
         Some(needed) => format!(
             "{what}: cannot be shown to change the outcome in {}; that takes {needed} (an e-value of {threshold}, level {level:.4})",

@@ -8,6 +8,7 @@ use bystander_model::ids::TrialId;
 use bystander_model::outcome::Outcome;
 use bystander_model::report::Strength;
 
+use super::sentence::launches;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::stats::Tally;
 
@@ -76,10 +77,9 @@ impl<'a> Arm<'a> {
     /// `nccl/none fails in 3 of 4 launches`.
     pub(super) fn said(&self) -> String {
         let n = self.n();
-        let launches = if n == 1 { "launch" } else { "launches" };
         match self.failed() {
-            0 => format!("{} completes in {n} of {n} {launches}", self.cell),
-            failed => format!("{} fails in {failed} of {n} {launches}", self.cell),
+            0 => format!("{} completes in {n} of {}", self.cell, launches(n)),
+            failed => format!("{} fails in {failed} of {}", self.cell, launches(n)),
         }
     }
 

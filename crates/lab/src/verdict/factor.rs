@@ -4,13 +4,13 @@ use bystander_model::outcome::Outcome;
 use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, formula, strength_of};
+use super::look::{Look, against_level};
 use super::sentence::{blocks, launches, p_value, percent};
 use super::{pooled, settling};
 use crate::contrast::{ALPHA, Contrast, Subject};
 use crate::design::reach;
 use crate::ledger::Ledger;
 use crate::looks;
-use crate::looks::Followed;
 use crate::stats::Tally;
 use crate::stats::proportion::{launches_to_bound, newcombe, zero_failure_upper};
 use crate::stats::sign::sign_test;
@@ -89,24 +89,25 @@ pub(super) fn compare(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast,
     let difference = f64::from(a) / f64::from(n1) - f64::from(b) / f64::from(n2);
     answer.p = Some(p);
     answer.interval = newcombe(treated.tally(), control.tally(), 0.95).ok().map(|interval| [interval.low, interval.high]);
-    answer.interval_of = answer.interval.map(|_| "difference of failure rates, 95 % (Newcombe)".to_owned());
+    answer.interval_of = answer.interval.map(|_| "difference of failure rates over all launches, 95 % (Newcombe)".to_owned());
     answer.estimate = Some(difference);
     answer.rule = Some(settling::rule_said(&ledger.plan, contrast.alpha));
-    let seen = if followed.is_shown() { "a difference is shown" } else { "no difference is shown" };
-    let after = blocks(followed.blocks);
-    answer.text = if followed.blocks == 0 {
-        format!("{}; {}: too few blocks for a test.", treated.said(), control.said())
+    let (all, look) = (format!("{}; {}", treated.said(), control.said()), Look::of(&followed, treated.tally(), control.tally()));
+    answer.text = match &look {
+        None => format!("{all}: too few blocks for a test."),
+        Some(look) => format!("{all}: {} ({}).", look.said(), against_level(&followed, contrast.alpha)),
+    };
+    if let Some(look) = look {
+        let (name, value) = match followed.e_value {
+            Some(e) => ("e-value, two proportions", format!("e = {e:.3}, p at any time at most {p:.4}")),
+            None => ("Fisher, two-sided", format!("p = {p:.4}")),
+        };
+        let at = format!("at the look after {}: {}, {value}", blocks(followed.blocks), look.counts);
+        answer.evidence.push(formula(name, format!("{at}; in all, {a} of {n1} against {b} of {n2}")));
+        answer.numbers.push(at);
     } else {
-        format!("{}; {}: {seen} after {after} ({}).", treated.said(), control.said(), against_level(&followed, contrast.alpha))
-    };
-    let (name, value) = match followed.e_value {
-        Some(e) => ("e-value, two proportions", format!("e = {e:.3}, p at any time at most {p:.4}")),
-        None => ("Fisher, two-sided", format!("p = {p:.4}")),
-    };
-    answer.evidence.push(formula(name, format!("after {after}: {value}; in all, {a} of {n1} against {b} of {n2}")));
-    let (x, y) = (followed.treated, followed.control);
-    let (failed, other) = (format!("{} of {}", x.failures(), x.trials()), format!("{} of {}", y.failures(), y.trials()));
-    answer.numbers.push(format!("at the look after {after}: {failed} fail against {other}, {value}"));
+        answer.p = None;
+    }
     answer.numbers.extend(by_signs(ledger, contrast));
     if followed.is_shown() {
         answer.verdict = Verdict::Effect;
@@ -114,18 +115,6 @@ pub(super) fn compare(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast,
         let does = if difference > 0.0 { "breaks it" } else { "makes a failing baseline work" };
         answer.text = format!("It {does}: {}", answer.text);
     }
-}
-
-/// What a look came to, and what it would have to: `p = 0.029 against 0.050`, `e = 36.8, 20 are needed`.
-pub(super) fn against_level(followed: &Followed, alpha: f64) -> String {
-    match followed.e_value {
-        Some(e) => format!("e = {}, {:.0} are needed", e_value(e), 1.0 / alpha),
-        None => format!("{} against {alpha:.3}", p_value(followed.decision.p())),
-    }
-}
-
-fn e_value(e: f64) -> String {
-    if e < 1000.0 { format!("{e:.1}") } else { "above 1000".to_owned() }
 }
 
 /// The check that randomisation within blocks strictly licenses; it enters no verdict.

@@ -3,8 +3,9 @@
 use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, strength_of};
+use super::look::{Look, against_level};
 use super::sentence::{launches, p_value};
-use super::{prediction, settling};
+use super::{contaminated, prediction, settling};
 use crate::carry::Baselines;
 use crate::contrast::ALPHA;
 use crate::ledger::Ledger;
@@ -21,10 +22,12 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
         .filter(|trial| trial.counts() && hypothesis.predicts.iter().any(|p| prediction::is_about(ledger, p, &trial.slot.cell)))
         .map(|trial| trial.id)
         .collect();
-    if refute(&mut answer, ledger, hypothesis)
-        || carried_over(&mut answer, ledger, hypothesis)
-        || refute_by_old_log(&mut answer, ledger, hypothesis)
-    {
+    let (sound, unsound) = contaminated::told_apart(ledger, hypothesis);
+    if refute(&mut answer, ledger, &sound) || carried_over(&mut answer, ledger, &sound) || refute_by_old_log(&mut answer, ledger, &sound) {
+        return answer;
+    }
+    if let Some(why) = unsound {
+        contaminated::of_hypothesis(&mut answer, why);
         return answer;
     }
     let unseen: Vec<(Means, String)> = hypothesis.predicts.iter().filter_map(|p| prediction::unseen(ledger, p)).collect();
@@ -132,8 +135,11 @@ fn weigh(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) {
     }
     let outcomes = outcomes(answer, ledger, predicts);
     let one_sided = matches!(outcomes, Outcomes::OneSided) && (measured == 0 || !open.is_empty());
-    if let Outcomes::Chance(p) = outcomes {
-        answer.text = format!("{held}, which chance explains too ({}).", p_value(p));
+    if let Outcomes::Chance(_) | Outcomes::TooFew = outcomes {
+        answer.text = match outcomes {
+            Outcomes::Chance(p) => format!("{held}, which chance explains too ({}).", p_value(p)),
+            _ => format!("{held}, and that is too little for a test."),
+        };
         let needs = pair_needs(ledger, predicts);
         answer.needs = Some(Needs { rule: needs.rule, launches_per_cell: needs.launches_per_cell, ..more() });
     } else if !open.is_empty() {
@@ -168,6 +174,8 @@ enum Outcomes {
     Shown(f64),
     /// They are not.
     Chance(f64),
+    /// No block was looked at yet.
+    TooFew,
 }
 
 fn outcomes(answer: &mut Answer, ledger: &Ledger, predicts: &[Prediction]) -> Outcomes {
@@ -184,7 +192,10 @@ fn outcomes(answer: &mut Answer, ledger: &Ledger, predicts: &[Prediction]) -> Ou
         let Some(followed) = looks::follow_cells(ledger, fails, completes, ALPHA, ledger.plan.blocks.max) else {
             return Outcomes::Chance(1.0);
         };
-        answer.numbers.push(format!("{fails} against {completes}: {}", super::factor::against_level(&followed, ALPHA)));
+        let Some(look) = Look::of(&followed, Arm::of(ledger, fails).tally(), Arm::of(ledger, completes).tally()) else {
+            return Outcomes::TooFew;
+        };
+        answer.numbers.push(format!("{fails} against {completes}: {} ({})", look.said(), against_level(&followed, ALPHA)));
         all = (all.0.max(followed.decision.p()), all.1 && followed.is_shown());
     }
     answer.p = Some(all.0);

@@ -4,8 +4,9 @@ use bystander_model::ids::TrialId;
 use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{Arm, evidence_of, formula, strength_of};
-use super::factor::{ZERO_FAILURES, against_level, compare, not_compared, say_needs, within_margin};
-use super::sentence::{blocks, launches, percent};
+use super::factor::{ZERO_FAILURES, compare, not_compared, say_needs, within_margin};
+use super::look::{Look, against_level};
+use super::sentence::{launches, percent};
 use super::settling;
 use crate::carry::Baselines;
 use crate::contrast::{self, ALPHA, Contrast, Subject};
@@ -210,8 +211,9 @@ fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
 fn interacts(answer: &mut Answer, with: &Arm<'_>, without: &Arm<'_>, followed: &Followed, alpha: f64) {
     let p = followed.decision.p();
     let does = if with.failed() * without.n() > without.failed() * with.n() { "It breaks" } else { "It hides a failure of" };
+    let look = Look::of(followed, with.tally(), without.tally()).map_or_else(String::new, |look| look.said());
     let level = against_level(followed, alpha);
-    let seen = format!("{does} {}: {}; {} ({level}, after {}).", without.cell, with.said(), without.said(), blocks(followed.blocks));
+    let seen = format!("{does} {}: {}; {}: {look} ({level}).", without.cell, with.said(), without.said());
     answer.text = if answer.verdict == Verdict::Perturbs {
         format!("{} {seen}", answer.text)
     } else {

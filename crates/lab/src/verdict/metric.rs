@@ -8,6 +8,7 @@ use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 use super::arm::{formula, strength_of};
 use super::effect::{EXACT, Effect, none_of};
 use super::prediction::value;
+use super::robust;
 use super::sentence::{blocks, figure, launches, p_value, signed};
 use crate::contrast::{ALPHA, Contrast, Subject};
 use crate::ledger::{Ledger, TrialRecord};
@@ -30,6 +31,7 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
             answer.text = format!("An effect: {}.", said(metric, effect));
         } else {
             answer.verdict = Verdict::Insufficient;
+            answer.p = effect.p;
             answer.text = format!("Not settled: {}.", said(metric, effect));
             answer.needs = needs(metric, effect);
         }
@@ -50,16 +52,10 @@ pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&
                 return unread(ledger, contrast, name, metric, &effect);
             }
             let mut answer = Answer {
-                about: contrast.about(plan),
-                metric: name.clone(),
-                verdict: Verdict::Insufficient,
                 strength: Some(strength_of(effect.n())),
-                text: String::new(),
-                p: None,
                 interval: effect.interval,
                 interval_of: effect.interval.map(|_| interval_of(metric.scale, &effect)),
                 estimate: effect.estimate,
-                needs: None,
                 rule: Some(rule(metric, &effect)),
                 numbers: numbers(metric, &effect),
                 trials: [&contrast.control, &contrast.treated]
@@ -67,9 +63,11 @@ pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&
                     .flat_map(|cell| ledger.data(cell).filter(|trial| value(trial, name).is_some()).map(|trial| trial.id))
                     .collect(),
                 evidence: evidence(ledger, name, metric, &contrast.treated, &contrast.control, &effect),
+                ..Answer::new(contrast.about(plan), name, Verdict::Insufficient)
             };
             judge(metric, &effect, &mut answer);
             answer.text.extend(of_completed(ledger, contrast));
+            answer.text.extend(robust::of_spikes(&contrast.treated, &contrast.control, &effect));
             Some(answer)
         })
         .collect()
@@ -124,17 +122,19 @@ fn numbers(metric: &Metric, effect: &Effect) -> Vec<String> {
     numbers.extend(effect.p_within.map(|p| format!("outside {}: {} (two one-sided tests)", margin(metric), p_value(p))));
     numbers
         .extend(effect.by_flips.map(|p| format!("check by the design alone: sign-flip test over {} {}", blocks(effect.n()), p_value(p))));
+    numbers.extend(robust::shift(metric, effect));
     numbers.extend(effect.beside.map(|(estimate, [low, high])| {
         let [x, y] = &effect.all;
         let method = if metric.scale == Scale::Ratio { "Kalibera-Jones" } else { "Welch" };
         let said = |value: f64| if metric.scale == Scale::Ratio { change(value) } else { signed(value) };
         format!(
-            "check over all {} and {} launches, also those whose block holds no partner: {} [{} to {}] ({method}, unpaired)",
+            "check over all {} and {} launches, also those whose block holds no partner: {} [{} to {}, {}] ({method}, unpaired)",
             x.len(),
             y.len(),
             said(estimate),
             said(low),
-            said(high)
+            said(high),
+            percent_of(effect.confidence)
         )
     }));
     numbers
@@ -185,7 +185,7 @@ fn interval_of(scale: Scale, effect: &Effect) -> String {
 }
 
 /// A confidence in percent: whole where it is, else with one decimal.
-fn percent_of(confidence: f64) -> String {
+pub(super) fn percent_of(confidence: f64) -> String {
     let percent = (confidence * 1000.0).round() / 10.0;
     format!("{percent} %")
 }
@@ -207,13 +207,13 @@ pub(super) fn said(metric: &Metric, effect: &Effect) -> String {
         (Scale::Ratio, interval) => (change(estimate), interval.map(|[low, high]| (change(low), change(high)))),
     };
     match interval {
-        Some((low, high)) => format!("{estimate} [{low} to {high}] in {n} per cell"),
+        Some((low, high)) => format!("{estimate} [{low} to {high}, {}] in {n} per cell", percent_of(effect.confidence)),
         None => format!("{estimate} in {n} per cell, too few for an interval"),
     }
 }
 
 /// A ratio as a change in percent.
-fn change(ratio: f64) -> String {
+pub(super) fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     format!("{percent:+.1} %").replace('-', "\u{2212}")
 }

@@ -11,7 +11,7 @@ use super::arm::strength_of;
 use super::effect::{Effect, none_of};
 use super::instrument;
 use super::metric::{detectable, each_metric, evidence, exact, margin, may_vary, needs, not_excluded, said, within_strength};
-use super::sentence::p_value;
+use super::sentence::{comparisons, p_value};
 use crate::contrast::{self, ALPHA, Contrast, Subject};
 use crate::ledger::Ledger;
 use crate::plan::Metric;
@@ -20,7 +20,7 @@ use crate::stats::multiplicity::holm;
 /// The effects of one instrument on each metric.
 pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
     let Subject::Instrument { instrument } = &contrast.subject else { return Vec::new() };
-    let family = comparisons(ledger, instrument, contrast.alpha);
+    let family = family(ledger, instrument, contrast.alpha);
     let mut answers = each_metric(ledger, contrast, |metric, _effect, answer| {
         let states: Vec<&Comparison<'_>> = family.iter().filter(|one| one.name == answer.metric).collect();
         judge(ledger, metric, &states, answer);
@@ -53,7 +53,7 @@ enum Finding {
 }
 
 /// Every comparison of an instrument: each metric in each state, the baseline first.
-fn comparisons<'a>(ledger: &'a Ledger, instrument: &str, alpha: f64) -> Vec<Comparison<'a>> {
+fn family<'a>(ledger: &'a Ledger, instrument: &str, alpha: f64) -> Vec<Comparison<'a>> {
     let mut found = Vec::new();
     for (name, metric) in &ledger.plan.metrics {
         for (with, without) in contrast::states_of_instrument(&ledger.plan, instrument) {
@@ -96,11 +96,12 @@ impl Comparison<'_> {
         let mut text = said(metric, &self.effect);
         let Some((p, count)) = self.corrected.filter(|(_, count)| *count > 1) else { return text };
         if self.finding == Finding::Changes {
-            text.push_str(&format!(", {} after Holm's correction for {count} comparisons", p_value(p)));
+            text.push_str(&format!(", {} after Holm's correction for {}", p_value(p), comparisons(count)));
         } else if self.finding == Finding::NotSeen && self.effect.is_shown(metric.scale) {
             text.push_str(&format!(
-                ", which chance explains: {} after Holm's correction for {count} comparisons, above {:.4}",
+                ", which chance explains: {} after Holm's correction for {}, above {:.4}",
                 p_value(p),
+                comparisons(count),
                 self.alpha
             ));
         }

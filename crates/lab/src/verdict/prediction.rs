@@ -55,7 +55,7 @@ pub(super) fn is_about(ledger: &Ledger, prediction: &Prediction, cell: &Cell) ->
 }
 
 /// The two cells that the plan compares for a level of a factor; where it compares none, the baseline and the baseline with that level.
-fn compared(ledger: &Ledger, factor: &str, level: &str) -> (Cell, Cell) {
+pub(super) fn compared(ledger: &Ledger, factor: &str, level: &str) -> (Cell, Cell) {
     let of_level = |contrast: &Contrast| matches!(&contrast.subject, Subject::Factor { factor: f, level: l } if f == factor && l == level);
     if let Some(contrast) = contrasts(&ledger.plan).into_iter().find(of_level) {
         return (contrast.treated, contrast.control);

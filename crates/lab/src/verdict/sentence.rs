@@ -22,14 +22,24 @@ pub(crate) fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", figure(value)) } else { figure(value) }
 }
 
+/// `1 look`, `3 looks`; `many` is the plural.
+pub(crate) fn count(n: u32, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// `1 block`, `3 blocks`.
 pub(crate) fn blocks(n: u32) -> String {
-    if n == 1 { "1 block".to_owned() } else { format!("{n} blocks") }
+    count(n, "block", "blocks")
+}
+
+/// `1 comparison`, `3 comparisons`.
+pub(crate) fn comparisons(n: usize) -> String {
+    count(u32::try_from(n).unwrap_or(u32::MAX), "comparison", "comparisons")
 }
 
 /// `1 launch`, `3 launches`.
 pub(crate) fn launches(n: u32) -> String {
-    if n == 1 { "1 launch".to_owned() } else { format!("{n} launches") }
+    count(n, "launch", "launches")
 }
 
 #[cfg(test)]

@@ -24,7 +24,12 @@ pub(crate) fn rule_said(plan: &Plan, alpha: f64) -> String {
     match plan.rule {
         Rule::Fisher => {
             let last = cap(alpha).map_or(plan.blocks.max, |cap| cap.min(plan.blocks.max));
-            format!("Fisher's exact test, two-sided, at {alpha:.4}, looked at after every block from 2 to {last}")
+            let looks = match last {
+                0 | 1 => "which is looked at after two blocks at the earliest: this plan has one".to_owned(),
+                2 => "looked at after block 2".to_owned(),
+                last => format!("looked at after every block from 2 to {last}"),
+            };
+            format!("Fisher's exact test, two-sided, at {alpha:.4}, {looks}")
         }
         Rule::EValue => format!("an e-value of at least {:.0} (level {alpha:.4}), valid whenever one looks or stops", 1.0 / alpha),
     }

@@ -8,7 +8,7 @@ use bystander_model::outcome::Outcome;
 use bystander_model::report::{Strength, Verdict};
 use indexmap::IndexMap;
 
-use crate::scripted::{Ends, Scripted, answer, plan, run};
+use crate::scripted::{Ends, Scripted, answer, plan, run, summary_of};
 
 fn is(cell: &Cell, arm: &str, instrument: &str) -> bool {
     cell.levels["arm"] == arm && cell.instrument == instrument
@@ -223,4 +223,44 @@ fn a_failure_that_an_edit_left_behind_acquits_nobody_and_refutes_nothing() {
             assert!(report.notes.iter().any(|note| note.starts_with("carried over")), "{:?}", report.notes);
         }
     }
+}
+
+#[test]
+fn one_block_has_no_look_and_speaks_of_none() {
+    let mut plan = plan(&["a", "b"], &[]);
+    plan.blocks = bystander_lab::plan::Blocks { min: 1, max: 1 };
+    plan.describe = true;
+    let predicts = |cell: &Cell, outcome| bystander_lab::plan::Prediction::Outcome { cell: cell.clone(), outcome };
+    plan.hypotheses = vec![bystander_lab::plan::Hypothesis {
+        claim: "b breaks it".into(),
+        predicts: vec![predicts(&plan.cells[0], Outcome::Completed), predicts(&plan.cells[1], Outcome::Failed)],
+    }];
+    let (ledger, _) = run(&plan, &mut Scripted::new(|cell, _| if cell.levels["arm"] == "b" { Ends::Fails("x") } else { Ends::Completes }));
+    let found = answer(&ledger, "factor:arm", "outcome");
+    assert_eq!((found.verdict, found.p), (Verdict::Insufficient, None), "{found:?}");
+    assert!(found.text.contains("too few blocks for a test"), "{}", found.text);
+    let said = format!("{:?} {:?} {:?}", found.rule, found.numbers, found.evidence);
+    assert!(!said.contains("from 2 to 1") && !said.contains("at the look"), "{said}");
+    let claim = answer(&ledger, "hypothesis:b breaks it", "outcome");
+    assert!(claim.text.contains("too little for a test") && !claim.text.contains("p = "), "{}", claim.text);
+    assert_eq!(summary_of(&ledger).why.as_deref(), Some("the one planned block was run"));
+}
+
+#[test]
+fn a_look_has_its_own_counts_where_launches_were_made_after_it() {
+    // The level is shown after four blocks; the probe, which never differs, wants more.
+    let plan = plan(&["a", "b"], &["probe"]);
+    let script = |cell: &Cell, before: u32| {
+        let fails = cell.levels["arm"] == "b" && cell.is_bare() && before < 4;
+        let probe = !cell.is_bare() && before % 2 == 0;
+        if fails || probe { Ends::Fails("x") } else { Ends::Completes }
+    };
+    let (ledger, _) = run(&plan, &mut Scripted::new(script));
+    let found = answer(&ledger, "factor:arm", "outcome");
+    assert!(
+        found.text.contains("a difference is shown at the look after 4 blocks, where 4 of 4 fail against 0 of 4 (p = 0.029"),
+        "{}",
+        found.text
+    );
+    assert!(found.interval_of.is_some_and(|what| what.contains("over all launches, 95 %")));
 }

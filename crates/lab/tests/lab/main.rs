@@ -3,9 +3,11 @@
 
 mod aa;
 mod answers;
+mod cached;
 mod claims;
 mod configurations;
 mod exclusions;
+mod exploratory;
 mod lanes;
 mod loops;
 mod metrics;

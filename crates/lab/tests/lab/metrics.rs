@@ -140,3 +140,40 @@ fn the_levels_of_one_factor_share_its_confidence() {
         "{low} {high}"
     );
 }
+
+/// Values of the two arms, launch by launch, and what is said of the level.
+fn of_level(plan: &Plan, a: &'static [f64], b: &'static [f64]) -> Answer {
+    let script = move |cell: &Cell, n: u32| {
+        let values = if cell.levels["arm"] == "b" { b } else { a };
+        Ends::Measures(values[n as usize % values.len()])
+    };
+    let (ledger, _) = run(plan, &mut Scripted::new(script));
+    answer(&ledger, "factor:arm", "tokens")
+}
+
+#[test]
+fn a_launch_far_from_the_others_is_said_with_how_far() {
+    let mut plan = plan(&["a", "b"], &[]);
+    plan.blocks = Blocks { min: 6, max: 6 };
+    let found = of_level(&plan, &[10.0, 11.0, 9.5, 10.5, 10.2, 9.8], &[10.1, 10.4, 80.0, 9.9, 10.3, 9.7]);
+    assert!(
+        found.text.contains("Far from the others: 1 of 6 launches of b/none (80.00 at the farthest, the median is 10.20)"),
+        "{}",
+        found.text
+    );
+    let found = of_level(&plan, &[10.0, 11.0, 9.5, 10.5, 10.2, 9.8], &[10.1, 10.4, 12.0, 9.9, 10.3, 9.7]);
+    assert!(!found.text.contains("Far from"), "{}", found.text);
+}
+
+#[test]
+fn the_check_without_a_distribution_stands_beside_from_six_blocks_on_with_its_own_level() {
+    let values: (&'static [f64], &'static [f64]) = (&[10.0, 11.0, 9.5, 10.5, 10.2, 9.8], &[14.0, 15.5, 13.0, 14.6, 14.4, 13.7]);
+    let said = |blocks| {
+        let mut plan = plan(&["a", "b"], &[]);
+        plan.blocks = Blocks { min: blocks, max: blocks };
+        of_level(&plan, values.0, values.1).numbers.into_iter().find(|number| number.contains("Hodges-Lehmann"))
+    };
+    // The differences are 4, 4.5, 3.5, 4.1, 4.2 and 3.9: the median of their Walsh averages, the whole range at 1 - 2/64.
+    assert_eq!(said(6).as_deref(), Some("check that assumes no distribution: Hodges-Lehmann +4.050 [+3.500 to +4.500, 96.9 %]"));
+    assert_eq!(said(5), None, "five blocks give no interval at 95 %");
+}

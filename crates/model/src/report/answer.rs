@@ -14,6 +14,9 @@ pub struct Answer {
     pub about: String,
     /// `outcome` or the metric's name.
     pub metric: String,
+    /// Whether nothing declared what is expected of this metric, so that no more than a lead comes of it: it is never `shown`.
+    #[serde(default)]
+    pub exploratory: bool,
     /// The verdict.
     pub verdict: Verdict,
     /// How much stands behind it; `None` where there is no verdict to stand behind.
@@ -50,6 +53,7 @@ impl Answer {
         Self {
             about,
             metric: metric.to_owned(),
+            exploratory: false,
             verdict,
             strength: None,
             text: String::new(),

@@ -48,6 +48,9 @@ pub struct CauseCount {
 /// One metric over the trials of a cell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricSummary {
+    /// The unit, where the file or the source of the metric says it.
+    #[serde(default)]
+    pub unit: Option<String>,
     /// Launches that showed a value.
     pub n: u32,
     /// The median over launches.

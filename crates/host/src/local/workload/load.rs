@@ -6,8 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bystander_lab::plan::Template;
-use bystander_model::traffic::{Load, Summary};
+use bystander_model::traffic::{Arrival, Load, Summary};
 use bystander_traffic::{ARGUMENT, LOAD, SUMMARY, effective_seed};
+
+use super::course::courses;
 
 /// The folder of the results in the trial's own.
 const FOLDER: &str = "traffic";
@@ -32,5 +34,11 @@ pub(super) fn command(folder: &Path) -> Vec<OsString> {
 
 /// What came of it, where it came to its end.
 pub(super) fn summary(folder: &Path) -> Option<Summary> {
-    serde_json::from_slice(&fs::read(folder.join(SUMMARY)).ok()?).ok()
+    let mut summary: Summary = serde_json::from_slice(&fs::read(folder.join(SUMMARY)).ok()?).ok()?;
+    let load: Option<Load> = fs::read(folder.join(LOAD)).ok().and_then(|load| serde_json::from_slice(&load).ok());
+    let is_open = load.is_some_and(|load| !matches!(load.arrival, Arrival::Closed { .. }));
+    if summary.failure.is_none() {
+        summary.courses = courses(folder, is_open);
+    }
+    Some(summary)
 }

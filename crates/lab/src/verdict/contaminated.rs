@@ -1,0 +1,124 @@
+//! Answers that are none, since what was compared is not what the plan says: a level that never reached the program, times that a warm cache made.
+
+use bystander_model::cell::Cell;
+use bystander_model::evidence::Evidence;
+use bystander_model::report::{Answer, Means, Verdict};
+
+use super::applied::{Unapplied, unapplied};
+use super::cached::{Cached, cached};
+use super::take_back;
+use crate::contrast::{self, Contrast, Subject, contrasts};
+use crate::ledger::Ledger;
+use crate::plan::{Hypothesis, Prediction};
+
+const APPLIED: &str = "two cells whose printed configuration is the same, settings of the level included, are one cell";
+const RANDOM: &str = "prompts that are random come from no cache";
+
+/// Takes back the answers about a level that was not applied, and those about times that a cache made.
+pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast, answers: &mut [Answer]) {
+    if let Some(found) = unapplied(ledger, contrast) {
+        answers.iter_mut().for_each(|answer| not_applied(answer, &found));
+        return;
+    }
+    of_times(ledger, answers, &[&contrast.treated, &contrast.control]);
+}
+
+/// Takes back the answers about what an instrument does to times that a cache made, on the baseline or beside another level.
+pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast, answers: &mut [Answer]) {
+    let Subject::Instrument { instrument } = &contrast.subject else { return };
+    let cells: Vec<&Cell> =
+        contrast::states_of_instrument(&ledger.plan, instrument).into_iter().flat_map(|(with, without)| [with, without]).collect();
+    of_times(ledger, answers, &cells);
+}
+
+/// That a baseline fails by itself stays true, whatever the other cell really was.
+fn not_applied(answer: &mut Answer, found: &Unapplied) {
+    if answer.verdict == Verdict::BaselineBroken {
+        answer.text.push_str(&format!(" Besides, {}.", found.text));
+    } else {
+        take_back(answer, &format!("Nothing was compared: {}.", found.text), APPLIED, arguments(found));
+    }
+    answer.evidence.clone_from(&found.evidence);
+}
+
+fn arguments(found: &Unapplied) -> (Means, String) {
+    let text = format!(
+        "arguments of {} that the program takes over, where an argument, a variable or the program itself now overrides them, and a new run",
+        found.level
+    );
+    (Means::File, text)
+}
+
+fn of_times(ledger: &Ledger, answers: &mut [Answer], cells: &[&Cell]) {
+    for answer in answers {
+        let Some(found) = cached(ledger, &answer.metric, cells.iter().copied()) else { continue };
+        take_back(answer, &format!("Not comparable: {}.", found.text), RANDOM, cold());
+        answer.evidence.insert(0, found.evidence);
+    }
+}
+
+fn cold() -> (Means, String) {
+    let text = "launches whose cache holds nothing of their prompts: a cache of its own or none in every launch, longer prompts where they all begin \
+                alike (`endpoint = \"completions\"` adds nothing to them), and a new run";
+    (Means::File, text.to_owned())
+}
+
+/// Why a prediction cannot be held against what was measured.
+pub(super) enum Unsound {
+    /// A level that it speaks of was not applied.
+    Level(Unapplied),
+    /// Its metric was measured with a warm cache.
+    Times(Cached),
+}
+
+/// A claim with those predictions alone that speak of what was really run, and why another is left out, where one is.
+pub(super) fn told_apart(ledger: &Ledger, hypothesis: &Hypothesis) -> (Hypothesis, Option<Unsound>) {
+    let levels: Vec<(Contrast, Unapplied)> =
+        contrasts(&ledger.plan).into_iter().filter_map(|one| unapplied(ledger, &one).map(|found| (one, found))).collect();
+    let mut why = None;
+    let mut sound = hypothesis.clone();
+    sound.predicts.retain(|predicted| match unsound(ledger, predicted, &levels) {
+        Some(found) => {
+            why.get_or_insert(found);
+            false
+        }
+        None => true,
+    });
+    (sound, why)
+}
+
+fn unsound(ledger: &Ledger, predicted: &Prediction, levels: &[(Contrast, Unapplied)]) -> Option<Unsound> {
+    let speaks_of = |contrast: &Contrast| {
+        let Subject::Factor { factor, level } = &contrast.subject else { return false };
+        match predicted {
+            Prediction::Effect { factor: of, level: at, .. } => of == factor && at == level,
+            other => other.cell().and_then(|cell| cell.levels.get(factor)).is_some_and(|at| at == level),
+        }
+    };
+    if let Some((_, found)) = levels.iter().find(|(contrast, _)| speaks_of(contrast)) {
+        return Some(Unsound::Level(found.clone()));
+    }
+    match predicted {
+        Prediction::Value { cell, metric, .. } => cached(ledger, metric, [cell]).map(Unsound::Times),
+        Prediction::Effect { factor, level, metric, .. } => {
+            let (treated, control) = super::prediction::compared(ledger, factor, level);
+            cached(ledger, metric, [&treated, &control]).map(Unsound::Times)
+        }
+        Prediction::Outcome { .. } | Prediction::Cause { .. } => None,
+    }
+}
+
+/// Leaves a claim open that nothing sound refutes.
+pub(super) fn of_hypothesis(answer: &mut Answer, why: Unsound) {
+    let evidence: Vec<Evidence> = match why {
+        Unsound::Level(found) => {
+            take_back(answer, &format!("Nothing is known of it: {}.", found.text), APPLIED, arguments(&found));
+            found.evidence
+        }
+        Unsound::Times(found) => {
+            take_back(answer, &format!("Nothing is known of it: {}.", found.text), RANDOM, cold());
+            vec![found.evidence]
+        }
+    };
+    answer.evidence = evidence;
+}
