@@ -155,7 +155,7 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "RUN|FILE")]
     pub(crate) run: Option<OsString>,
     /// Walk from the verdicts to the evidence: every answer with its rule and numbers, every trial with its lines. With the name of an answer, such as
-    /// `factor:allreduce`, `instrument:print` or a part of a claim, from that one alone.
+    /// `factor:allreduce`, `instrument:print`, a part of a claim, a metric, `allreduce on speed` or a log of an earlier run, from that one alone.
     #[arg(long, num_args = 0..=1, value_name = "ANSWER")]
     pub(crate) why: Option<Option<String>>,
     /// Print what two trials differ in: command, environment, files, versions.

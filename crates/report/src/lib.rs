@@ -22,6 +22,7 @@ pub use diagnostic::diagnostics;
 pub use event::{Names, event_line};
 pub use json::json;
 pub use patch::{apply_text, diff_text, patch_text, revert_text, staged_text};
+pub use prose::count;
 pub use screen::{Again, text, text_again, text_with};
 pub use style::Style;
 pub use watch::{HitRows, Watched, hit_json, summary_json, watch_places, watch_text};

@@ -75,8 +75,9 @@ pub(crate) fn wrap(text: &str, columns: usize, lead: usize) -> Vec<String> {
     lines
 }
 
-/// `1 launch`, `3 launches`; `many` is the plural.
-pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
+/// Writes a number with its noun: `1 launch`, `3 launches`; `many` is the plural.
+#[must_use]
+pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", crate::number::integer(i64::try_from(n).unwrap_or(i64::MAX)), if n == 1 { one } else { many })
 }
 

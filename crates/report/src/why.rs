@@ -5,12 +5,13 @@ mod traffic;
 mod trial;
 
 use bystander_model::ids::TrialId;
+use bystander_model::old_log::OldLogReport;
 use bystander_model::report::{Answer, Capture, NextStep, Report};
 
 use crate::number;
 use crate::page::Page;
 use crate::place::{place, trials};
-use crate::prose::clean;
+use crate::prose::{clean, count};
 use crate::screen::closing::step_said;
 use crate::screen::{answers, beside, budget, cells, restored};
 use crate::style::Style;
@@ -48,18 +49,22 @@ pub fn why(report: &Report, style: &Style) -> String {
 }
 
 /// Renders the way from one answer to its evidence: the verdict, the rule and its numbers, the trials that were counted, their lines. `name` is what the
-/// answer is about, with or without its kind, or a part of a claim; `None` where no answer is about that.
+/// answer is about, with or without its kind, or a part of a claim; a metric; `X on METRIC`; or the name of a log of an earlier run. `None` where it is none
+/// of these.
 #[must_use]
 pub fn why_of(report: &Report, name: &str, style: &Style) -> Option<String> {
     let found = only(report, name);
-    if found.answers.is_empty() {
+    if found.answers.is_empty() && found.old_logs.is_empty() {
         return None;
     }
     let mut page = Page::new(style);
     page.heading(&report.question.as_deref().map_or_else(|| clean(&report.file.to_string_lossy()), clean));
     page.paragraph(&format!("run {} of {}: {}", clean(&report.run), clean(&report.file.to_string_lossy()), clean(&report.status)));
-    page.heading("Answer");
-    found.answers.iter().for_each(|one| answer(&mut page, one));
+    beside::write_logs(&mut page, &found);
+    if !found.answers.is_empty() {
+        page.heading(if found.answers.len() == 1 { "Answer" } else { "Answers" });
+        found.answers.iter().for_each(|one| answer(&mut page, one));
+    }
     found.trials.iter().for_each(|one| trial::write(&mut page, one));
     let steps: Vec<String> = found.next.iter().map(step_said).collect();
     list(&mut page, "To know more", &steps);
@@ -69,17 +74,43 @@ pub fn why_of(report: &Report, name: &str, style: &Style) -> Option<String> {
 /// The same report with the answers, trials and steps of one answer alone.
 #[must_use]
 pub fn only(report: &Report, name: &str) -> Report {
-    let answers: Vec<Answer> = named(report, name).into_iter().cloned().collect();
+    let old_logs: Vec<OldLogReport> = report.old_logs.iter().filter(|one| is_log(one, name)).cloned().collect();
+    let mut answers: Vec<Answer> = named(report, name).into_iter().cloned().collect();
+    if answers.is_empty() {
+        let rests =
+            |answer: &&Answer| old_logs.iter().any(|one| answer.evidence.iter().any(|evidence| evidence.place.starts_with(&one.log.name)));
+        answers = report.answers.iter().filter(rests).cloned().collect();
+    }
     let counted =
         |id: &TrialId| answers.iter().any(|one| one.trials.contains(id) || one.evidence.iter().any(|evidence| evidence.trial == Some(*id)));
     let trials = report.trials.iter().filter(|trial| counted(&trial.id)).cloned().collect();
     let about = |step: &&NextStep| answers.iter().any(|one| step.about.iter().any(|about| about.starts_with(&one.about)));
     let next = report.next.iter().filter(about).cloned().collect();
-    Report { answers, trials, next, ..report.clone() }
+    Report { answers, trials, next, old_logs, ..report.clone() }
 }
 
-/// The answers that a name means: those whose whole subject it is, or else those whose claim it is a part of.
+/// Whether a log of an earlier run is meant: by its name, or its file's.
+fn is_log(one: &OldLogReport, name: &str) -> bool {
+    let wanted = name.trim();
+    let file = one.log.file.file_name().map(|file| file.to_string_lossy());
+    one.log.name.eq_ignore_ascii_case(wanted) || file.is_some_and(|file| file == wanted) || one.log.file.to_string_lossy() == wanted
+}
+
+/// The answers that a name means: `X on METRIC` those about X on that metric, else those about X, or else those on the metric X.
 fn named<'a>(report: &'a Report, name: &str) -> Vec<&'a Answer> {
+    let about = subjects(report, name);
+    if !about.is_empty() {
+        return about;
+    }
+    let is_on = |answer: &Answer, metric: &str| answer.metric.eq_ignore_ascii_case(metric.trim());
+    if let Some((subject, metric)) = name.rsplit_once(" on ") {
+        return subjects(report, subject).into_iter().filter(|answer| is_on(answer, metric)).collect();
+    }
+    report.answers.iter().filter(|answer| is_on(answer, name) && !answer.about.starts_with("hypothesis:")).collect()
+}
+
+/// The answers whose whole subject a name is, or else those whose claim it is a part of.
+fn subjects<'a>(report: &'a Report, name: &str) -> Vec<&'a Answer> {
     let wanted = name.trim().to_lowercase();
     let bare = |about: &str| about.split_once(':').map_or_else(|| about.to_lowercase(), |(_, name)| name.to_lowercase());
     let all = || report.answers.iter();
@@ -100,12 +131,19 @@ fn named<'a>(report: &'a Report, name: &str) -> Vec<&'a Answer> {
 fn plan(page: &mut Page<'_>, report: &Report) {
     let plan = &report.plan;
     page.heading("Plan");
+    let cells = count(plan.cells as usize, "cell", "cells");
     page.indented(&match (plan.blocks, plan.launches) {
         (Some(blocks), Some(launches)) => format!(
-            "{} of {blocks} blocks done, {} cells, {launches} launches if every block is run, order seed {}",
-            plan.blocks_done, plan.cells, plan.order_seed
+            "{} of {} done, {cells}, {} if every block is run, order seed {}",
+            plan.blocks_done,
+            count(blocks as usize, "block", "blocks"),
+            count(launches as usize, "launch", "launches"),
+            plan.order_seed
         ),
-        _ => format!("{} blocks done, {} cells, no last block, order seed {}", plan.blocks_done, plan.cells, plan.order_seed),
+        _ => {
+            let done = count(plan.blocks_done as usize, "block", "blocks");
+            format!("{done} done, {cells}, no last block, order seed {}", plan.order_seed)
+        }
     });
     for power in &plan.power {
         page.led("  - ", None, 4, &clean(power));
@@ -113,8 +151,7 @@ fn plan(page: &mut Page<'_>, report: &Report) {
 }
 
 fn answer(page: &mut Page<'_>, answer: &Answer) {
-    let metric = if answer.metric == "outcome" { String::new() } else { format!("on {}: ", clean(&answer.metric)) };
-    page.led(&answers::lead(answer), Some(answers::role(answer.verdict)), 4, &format!("{metric}{}", clean(&answer.text)));
+    page.led(&answers::lead(answer), Some(answers::role(answer.verdict)), 4, &clean(&answer.text));
     if let Some(rule) = &answer.rule {
         page.led("    rule: ", None, 6, &clean(rule));
     }
@@ -133,7 +170,7 @@ fn answer(page: &mut Page<'_>, answer: &Answer) {
     let Some(needs) = &answer.needs else { return };
     if let Some(n) = needs.launches_per_cell {
         let rule = needs.rule.as_ref().map_or_else(String::new, |rule| format!(": {}", clean(rule)));
-        page.led("    needs: ", None, 6, &format!("{n} launches per cell in all{rule}"));
+        page.led("    needs: ", None, 6, &format!("{} per cell in all{rule}", count(n as usize, "launch", "launches")));
     } else if let Some(rule) = &needs.rule {
         page.led("    needs: ", None, 6, &clean(rule));
     }

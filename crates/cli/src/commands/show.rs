@@ -76,13 +76,25 @@ fn one_answer(report: &Report, name: &str, output: &mut Output, ledger: &Ledger)
     if output.answer(report, name) {
         return Ok(ExitCode::from(answered::exit_code(ledger, report)));
     }
-    let mut known: Vec<&str> = report.answers.iter().map(|answer| answer.about.as_str()).collect();
-    known.dedup();
+    let known = unique(report.answers.iter().map(|answer| answer.about.as_str()));
+    let metrics = unique(report.answers.iter().map(|answer| answer.metric.as_str()));
     let failure = Failure::user(format!("failed to find an answer about `{name}` in run {}", report.run));
     Err(if known.is_empty() {
         failure.hint("it has none yet")
     } else {
-        failure.hint(format!("its answers are about {}", known.join(", ")))
+        let on = format!("its answers are about {}, on {}", known.join(", "), metrics.join(", "));
+        let logs = report.old_logs.iter().map(|one| one.log.name.as_str()).collect::<Vec<_>>();
+        failure.hint(if logs.is_empty() { on } else { format!("{on}; logs of earlier runs are {}", logs.join(", ")) })
+    })
+}
+
+/// Each text once, in order.
+fn unique<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    texts.fold(Vec::new(), |mut known, text| {
+        if !known.contains(&text) {
+            known.push(text);
+        }
+        known
     })
 }
 

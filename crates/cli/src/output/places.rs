@@ -3,16 +3,17 @@
 use bystander_model::FORMAT;
 use bystander_model::probe::Moment;
 use bystander_probe::{Choice, FilePlaces, FunctionPlaces};
+use bystander_report::count;
 use serde_json::{Value, json};
 
 /// The places as text; `lines` adds every line at which a statement begins.
 pub(super) fn text(places: &FilePlaces, lines: bool) -> String {
     let mut text = format!(
-        "{} (Python {}): {} functions, {} lines\n",
+        "{} (Python {}): {}, {}\n",
         places.path.display(),
         places.python,
-        places.functions.len(),
-        places.lines.len()
+        count(places.functions.len(), "function", "functions"),
+        count(places.lines.len(), "line", "lines")
     );
     if !places.functions.is_empty() {
         text.push_str("functions, as MODULE:NAME, MODULE:NAME@return, MODULE:NAME@raise\n");

@@ -7,6 +7,7 @@ use bystander_lab::provenance::Difference;
 use bystander_model::FORMAT;
 use bystander_model::ids::RunId;
 use bystander_model::printed::DryRun;
+use bystander_report::count;
 
 /// One line about a run that begins or goes on.
 pub(super) fn headline(plan: &Plan, run: &RunId, resumed: Option<&Ledger>) -> String {
@@ -29,10 +30,11 @@ fn launches(plan: &Plan) -> Option<usize> {
 
 /// `up to 60: 6 cells × 4 to 10 blocks`, or that there is no end.
 fn launches_said(plan: &Plan) -> String {
-    let (cells, min) = (plan.cells.len(), plan.blocks.min);
+    let (cells, min) = (count(plan.cells.len(), "cell", "cells"), plan.blocks.min);
     match launches(plan) {
-        Some(launches) => format!("up to {launches}: {cells} cells × {min} to {} blocks", plan.blocks.max),
-        None => format!("open-ended: {cells} cells × {min} blocks or more, until it is decided or stopped"),
+        Some(launches) if min == plan.blocks.max => format!("{launches}: {cells} × {}", count(min as usize, "block", "blocks")),
+        Some(launches) => format!("up to {launches}: {cells} × {min} to {} blocks", plan.blocks.max),
+        None => format!("open-ended: {cells} × {} or more, until it is decided or stopped", count(min as usize, "block", "blocks")),
     }
 }
 
@@ -45,11 +47,10 @@ pub(super) fn text(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
 /// What is compared, where the instruments sit, and what the plan can and cannot decide.
 pub(super) fn body(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
     let command: Vec<&str> = plan.program.command.iter().map(|word| word.0.as_str()).collect();
-    let cells: Vec<String> = plan.cells.iter().map(ToString::to_string).collect();
     let mut lines = vec![
         format!("program   {}", command.join(" ")),
         format!("          in {}, at most {:.0} s a launch", plan.program.cwd.display(), plan.program.timeout.as_secs_f64()),
-        format!("cells     {}, each compared with {}", cells.join("  "), plan.baseline),
+        format!("cells     {}", cells(plan)),
         format!("launches  {}, {}{}", launches_said(plan), order(plan), gate(plan)),
     ];
     lines.extend(surroundings(plan));
@@ -62,6 +63,15 @@ pub(super) fn body(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
     lines.extend(plan.left_out.iter().map(|(name, why)| format!("left out  {name}: {why}")));
     lines.extend(power.iter().map(|sentence| format!("decides   {sentence}")));
     lines.join("\n")
+}
+
+/// Every cell, the one that the others are compared with first.
+fn cells(plan: &Plan) -> String {
+    let others: Vec<String> = plan.cells.iter().filter(|cell| **cell != plan.baseline).map(ToString::to_string).collect();
+    if others.is_empty() {
+        return format!("{}, by itself: there is nothing to compare", plan.baseline);
+    }
+    format!("{} (the baseline)  {}", plan.baseline, others.join("  "))
 }
 
 /// The order within blocks, by the kind of the plan.

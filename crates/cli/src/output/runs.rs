@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bystander_model::archive::Manifest;
 use bystander_model::printed::ListedRun;
+use bystander_report::count;
 
 use super::text::{bytes, clean, clipped};
 
@@ -32,7 +33,8 @@ fn when(ns: u64) -> String {
 /// What was exported, and how it is opened.
 pub(super) fn exported(manifest: &Manifest, to: &Path, size: u64) -> String {
     let whole: u64 = manifest.members.iter().map(|member| member.bytes).sum();
-    let mut text = format!("{}: {} files, {} in {}\n", to.display(), manifest.members.len() + 1, bytes(whole), bytes(size));
+    let mut text =
+        format!("{}: {}, {} in {}\n", to.display(), count(manifest.members.len() + 1, "file", "files"), bytes(whole), bytes(size));
     for left in &manifest.left_out {
         text.push_str(&format!("left out: {}\n", clean(left)));
     }

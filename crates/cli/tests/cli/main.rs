@@ -1,5 +1,6 @@
 //! The command from outside: real experiments on real processes, what they answer, and what they leave behind.
 
+mod aa_sample;
 mod bad_file;
 mod bad_machine;
 mod broken_print;

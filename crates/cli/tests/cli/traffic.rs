@@ -28,6 +28,10 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
+        if self.path == "/metrics" and kind in ("warm", "cold"):
+            hits = 3 * asked if kind == "warm" else 0
+            lines = [f"vllm:prefix_cache_queries_total {11 * asked}", f"vllm:prefix_cache_hits_total {hits}", ""]
+            return self.say(200, "text/plain", "\n".join(lines).encode())
         models = json.dumps({"object": "list", "data": [{"id": "served", "object": "model"}]}).encode()
         self.say(200, "application/json", models if self.path == "/v1/models" else b"ok")
 
@@ -128,6 +132,30 @@ fn a_server_that_refuses_requests_fails_and_never_wins() {
     let short = world.bystander(["show"]).cwd(folder).run().stdout;
     assert!(short.contains("Traffic (medians over launches)") && short.contains("12 of 12"), "{short}");
     assert_nothing_left(&world);
+}
+
+/// No metric asks the engine for its cache: that the prompts are random is reason enough.
+#[test]
+fn random_prompts_out_of_a_warm_cache_are_no_comparison() {
+    let Some(world) = python_world() else { return };
+    let file = experiment(&world, &["cold", "warm"], "");
+    let report: Value = run(&world, &file).run().json();
+    assert_nothing_left(&world);
+    let of = |metric: &str| answers_on(&report, metric);
+    for metric in ["speed", "first"] {
+        let found = of(metric);
+        assert_eq!(found["verdict"], "invalid", "{found:#}");
+        assert!(text(&found["text"]).contains("27.3 % of their tokens came from the prefix cache"), "{found:#}");
+        assert_eq!((&found["strength"], &found["estimate"]), (&Value::Null, &Value::Null));
+    }
+    assert_ne!(of("errors")["verdict"], "invalid");
+    let warm = of_level(&report, "warm");
+    assert_eq!(warm["outcome"], "completed", "{warm:#}");
+}
+
+fn answers_on<'a>(report: &'a Value, metric: &str) -> &'a Value {
+    let answers = report["answers"].as_array().expect("answers");
+    answers.iter().find(|answer| answer["metric"] == metric && answer["about"] == "factor:kind").expect("an answer")
 }
 
 #[test]

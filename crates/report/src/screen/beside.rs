@@ -27,6 +27,11 @@ pub(crate) fn write_all(page: &mut Page<'_>, report: &Report) {
     old_logs(page, report, None);
 }
 
+/// Writes the logs of earlier runs alone, in full; nothing where there is none.
+pub(crate) fn write_logs(page: &mut Page<'_>, report: &Report) {
+    old_logs(page, report, None);
+}
+
 fn superseded(page: &mut Page<'_>, report: &Report, most: usize) {
     if report.superseded.is_empty() {
         return;

@@ -102,7 +102,7 @@ fn who(captures: &[&Capture]) -> String {
     };
     let most = captures.iter().map(|capture| capture.hits).max().unwrap_or(0);
     let said = if alike { format!("{said} alike") } else { said };
-    if most > 1 { format!("{said}, the first of {} hits", number::integer(i64::try_from(most).unwrap_or(i64::MAX))) } else { said }
+    if most > 1 { format!("{said}, the first of {}", count(usize::try_from(most).unwrap_or(usize::MAX), "hit", "hits")) } else { said }
 }
 
 /// One expression over all ranks.

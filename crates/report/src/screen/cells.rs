@@ -5,7 +5,7 @@ use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report};
 use crate::number;
 use crate::page::Page;
 use crate::place::{bracketed, trials};
-use crate::prose::{clean, shorten};
+use crate::prose::{clean, count, shorten};
 
 /// More cells than this are left to `why`.
 const ROWS: usize = 16;
@@ -33,16 +33,21 @@ fn write_up_to(page: &mut Page<'_>, report: &Report, most_rows: usize, most_sign
     if !signatures.0.is_empty() {
         header.push("cause".to_owned());
     }
-    header.extend(metrics.iter().map(|metric| format!("{} (median)", clean(metric))));
+    header.extend(metrics.iter().map(|(metric, unit)| format!("{} (median{})", clean(metric), unit_said(*unit))));
     let rows: Vec<Vec<String>> = report.cells.iter().take(most_rows).map(|cell| row(cell, &signatures, &metrics)).collect();
     page.table(&header, &rows);
     if report.cells.len() > most_rows {
-        page.indented(&format!("\u{2026} {} more cells (show --why)", report.cells.len() - most_rows));
+        page.indented(&format!("\u{2026} {} (show --why)", count(report.cells.len() - most_rows, "more cell", "more cells")));
     }
     legend(page, report, &signatures, most_signatures);
 }
 
-fn row(cell: &CellReport, signatures: &Signatures<'_>, metrics: &[&str]) -> Vec<String> {
+/// `, tokens/s`, or nothing.
+fn unit_said(unit: Option<&str>) -> String {
+    unit.map_or_else(String::new, |unit| format!(", {}", clean(unit)))
+}
+
+fn row(cell: &CellReport, signatures: &Signatures<'_>, metrics: &[(&str, Option<&str>)]) -> Vec<String> {
     let mut row: Vec<String> = cell.levels.values().map(|level| clean(level)).collect();
     row.push(clean(&cell.instrument));
     row.push(outcome(cell));
@@ -51,7 +56,7 @@ fn row(cell: &CellReport, signatures: &Signatures<'_>, metrics: &[&str]) -> Vec<
         row.push(causes.join("\n"));
     }
     row.extend(
-        metrics.iter().map(|metric| cell.metrics.get(*metric).map_or_else(|| "\u{2013}".to_owned(), |summary| median(summary, cell))),
+        metrics.iter().map(|(metric, _)| cell.metrics.get(*metric).map_or_else(|| "\u{2013}".to_owned(), |summary| median(summary, cell))),
     );
     row
 }
@@ -89,11 +94,12 @@ fn median(summary: &MetricSummary, cell: &CellReport) -> String {
     format!("{}{n}", number::figure(median))
 }
 
-fn metric_names(cells: &[CellReport]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
+/// The metrics that some cell shows, each with its unit.
+fn metric_names(cells: &[CellReport]) -> Vec<(&str, Option<&str>)> {
+    let mut names: Vec<(&str, Option<&str>)> = Vec::new();
     for (name, summary) in cells.iter().flat_map(|cell| &cell.metrics) {
-        if summary.n > 0 && !names.contains(&name.as_str()) {
-            names.push(name);
+        if summary.n > 0 && !names.iter().any(|(known, _)| known == name) {
+            names.push((name, summary.unit.as_deref()));
         }
     }
     names
@@ -150,6 +156,6 @@ fn legend(page: &mut Page<'_>, report: &Report, signatures: &Signatures<'_>, mos
         page.led(&lead, None, 4, &format!("{text}{}", evidence.unwrap_or_default()));
     }
     if signatures.0.len() > most {
-        page.indented(&format!("\u{2026} {} more signatures (show --why)", signatures.0.len() - most));
+        page.indented(&format!("\u{2026} {} (show --why)", count(signatures.0.len() - most, "more signature", "more signatures")));
     }
 }

@@ -1,6 +1,7 @@
 //! The first lines: the question, and how the run stands.
 
-use bystander_model::report::Report;
+use bystander_model::outcome::Outcome;
+use bystander_model::report::{Report, TrialReport};
 
 use crate::page::Page;
 use crate::prose::{clean, count};
@@ -47,13 +48,23 @@ fn role(status: &str) -> Option<Role> {
 
 fn done(report: &Report) -> String {
     let plan = &report.plan;
-    let launches = count(report.trials.len(), "launch", "launches");
+    let launches = launches(&report.trials);
     let why = report.why.as_ref().map_or_else(String::new, |why| format!(" {}", sentence(&clean(why))));
     let done = match plan.blocks {
-        Some(blocks) => format!("{} of {blocks} blocks", plan.blocks_done),
+        Some(blocks) => format!("{} of {}", plan.blocks_done, count(blocks as usize, "block", "blocks")),
         None => format!("{} so far, open-ended", count(plan.blocks_done as usize, "block", "blocks")),
     };
     format!("{done}, {launches}, order seed {}, run {}.{why}", plan.order_seed, clean(&report.run))
+}
+
+/// How many launches were made; what was void before there was a process is none.
+fn launches(trials: &[TrialReport]) -> String {
+    let was_launched =
+        |trial: &&TrialReport| trial.outcome != Some(Outcome::Void) || trial.provenance.is_some() || !trial.output.is_empty();
+    let made = trials.iter().filter(was_launched).count();
+    let not = trials.len() - made;
+    let launches = count(made, "launch", "launches");
+    if not == 0 { launches } else { format!("{launches}, {} that nothing was launched in", count(not, "void trial", "void trials")) }
 }
 
 /// Gives a reason the form of a sentence.

@@ -37,6 +37,10 @@ fn hits(hits: u64) -> String {
     count(usize::try_from(hits).unwrap_or(usize::MAX), "hit", "hits")
 }
 
+fn counted_passes(passes: u64) -> String {
+    count(usize::try_from(passes).unwrap_or(usize::MAX), "pass", "passes")
+}
+
 fn ended(summary: &WatchSummary) -> String {
     let program = shorten(&clean(&summary.command.join(" ")), 60);
     let after = summary.wall_s.map_or_else(String::new, |wall| format!(" after {}", number::seconds(wall)));
@@ -102,7 +106,7 @@ fn counted(probe: &ProbeSummary, receipts: &[&Receipt]) -> String {
         said[0].push_str(&format!(" in {}", holders(&[*receipt])));
     }
     if let Some(passes) = probe.passes.filter(|passes| Some(*passes) != probe.hits) {
-        said[0].push_str(&format!(" of {} passes", figure(passes)));
+        said[0].push_str(&format!(" of {}", counted_passes(passes)));
     }
     if let Some(throttled) = probe.throttled.filter(|throttled| *throttled > 0) {
         said.push(format!("{} turned away by the rate", figure(throttled)));
@@ -168,7 +172,7 @@ fn said(receipt: &Receipt) -> String {
         ReceiptState::Armed | ReceiptState::Paused | ReceiptState::Expired => {
             let mut said = hits(receipt.hits.unwrap_or(0));
             if let Some(passes) = receipt.passes.filter(|passes| Some(*passes) != receipt.hits) {
-                said.push_str(&format!(" of {} passes", figure(passes)));
+                said.push_str(&format!(" of {}", counted_passes(passes)));
             }
             if let Some(throttled) = receipt.throttled.filter(|throttled| *throttled > 0) {
                 said.push_str(&format!(", {} throttled", figure(throttled)));

@@ -4,7 +4,7 @@ use bystander_model::traffic::{Counts, Spread, Summary};
 
 use crate::number;
 use crate::page::Page;
-use crate::prose::clean;
+use crate::prose::{clean, count};
 use crate::screen::traffic::digits;
 
 pub(super) fn write(page: &mut Page<'_>, summary: &Summary) {
@@ -12,8 +12,8 @@ pub(super) fn write(page: &mut Page<'_>, summary: &Summary) {
     let kinds: Vec<String> = summary.errors.iter().map(|(kind, count)| format!("{} {count}", clean(kind))).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let head = format!(
-        "{} requests, {}; {failed} failed, {:.1} %{kinds}; {:.1} % tolerated",
-        summary.sent,
+        "{}, {}; {failed} failed, {:.1} %{kinds}; {:.1} % tolerated",
+        counted(summary.sent, "request", "requests"),
         clean(&summary.arrival),
         summary.error_rate * 100.0,
         summary.tolerated * 100.0
@@ -23,13 +23,13 @@ pub(super) fn write(page: &mut Page<'_>, summary: &Summary) {
         page.led("    failed: ", None, 6, &clean(failure));
         return;
     }
-    let counted = match summary.tokens_from.as_str() {
+    let by_whom = match summary.tokens_from.as_str() {
         "usage" => "as the server counts",
         "chunks" => "one for each chunk",
         _ => "in part one for each chunk",
     };
     let output = format!(
-        "{} tokens/s, {} requests/s over {}; {} output tokens, {counted}",
+        "{} tokens/s, {} requests/s over {}; {} output tokens, {by_whom}",
         digits(summary.tokens_per_s),
         digits(summary.requests_per_s),
         number::seconds(summary.wall_s),
@@ -40,14 +40,27 @@ pub(super) fn write(page: &mut Page<'_>, summary: &Summary) {
     for (name, spread) in all.into_iter().filter_map(|(name, spread)| Some((name, spread?))) {
         page.led(&format!("    {name}: "), None, 6, &spread_said(&spread));
     }
+    for course in &summary.courses {
+        let from = course.settled_from.filter(|from| *from > 0).map_or_else(String::new, |from| format!(" from request {from} on"));
+        let text = format!("{}{from}, over {}", clean(&course.kind).replace('_', " "), counted(course.requests, "request", "requests"));
+        page.led(&format!("    course of {}: ", clean(&course.of)), None, 6, &text);
+    }
     page.led("    client: ", None, 6, &client(summary));
     if summary.warmup != Counts::default() {
-        let text = format!("{} requests, {} completed, apart from all of this", summary.warmup.sent, summary.warmup.completed);
+        let text = format!(
+            "{}, {} completed, apart from all of this",
+            counted(summary.warmup.sent, "request", "requests"),
+            summary.warmup.completed
+        );
         page.led("    warm-up: ", None, 6, &text);
     }
     for note in &summary.notes {
         page.led("    note: ", None, 6, &clean(note));
     }
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), one, many)
 }
 
 fn spread_said(spread: &Spread) -> String {

@@ -10,7 +10,7 @@ use bystander_report::{Style, only, text, why, why_of};
 use insta::assert_snapshot;
 
 use crate::fixture::{log, step};
-use crate::story;
+use crate::{fixed, story};
 
 fn report() -> Report {
     let mut report = story::report();
@@ -152,4 +152,46 @@ fn the_way_goes_from_the_verdict_over_rule_and_numbers_to_the_trials_and_their_l
         at += text[at..].find(part).unwrap_or_else(|| panic!("{part} is missing, or too early, in:\n{text}"));
     }
     assert!(!text.contains("Trial 1 ") && !text.contains("stop ="), "what the answer does not rest on is left out:\n{text}");
+}
+
+fn named(report: &Report, name: &str) -> Option<Vec<String>> {
+    why_of(report, name, &Style::default())?;
+    Some(only(report, name).answers.iter().map(|answer| format!("{} {}", answer.about, answer.metric)).collect())
+}
+
+fn all(names: &[&str]) -> Option<Vec<String>> {
+    Some(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[test]
+fn a_metric_and_a_subject_on_a_metric_name_answers() {
+    let report = fixed::report();
+    assert_eq!(named(&report, "tpot_ms"), all(&["factor:allreduce tpot_ms", "instrument:kv-budget tpot_ms"]));
+    assert_eq!(named(&report, "allreduce on kv_tokens"), all(&["factor:allreduce kv_tokens"]));
+    assert_eq!(named(&report, "instrument:kv-budget ON tpot_ms"), None, "the word is `on`");
+    assert_eq!(named(&report, "Factor:AllReduce on TPOT_ms"), all(&["factor:allreduce tpot_ms"]));
+    assert_eq!(named(&report, "outcome"), all(&["factor:allreduce outcome", "instrument:kv-budget outcome"]));
+    for none in ["allreduce on nothing", "nothing on tpot_ms", "", " on ", "tpot"] {
+        assert_eq!(named(&report, none), None, "{none:?}");
+    }
+    let mut ambiguous = report;
+    ambiguous.answers[0].about = "factor:load on demand".into();
+    assert_eq!(named(&ambiguous, "load on demand"), all(&["factor:load on demand outcome"]), "a name may hold the word itself");
+}
+
+#[test]
+fn a_log_of_an_earlier_run_is_named_like_an_answer() {
+    let mut report = report();
+    for name in ["baseline_clean.log", "/srv/baseline_clean.log", "BASELINE_CLEAN.log"] {
+        let text = why_of(&report, name, &Style::default()).expect("it is there");
+        assert!(text.contains("mem_fraction_static: 0.88") && text.contains("1204 lines"), "{text}");
+        assert!(!text.contains("Answer"), "no answer rests on it: {text}");
+    }
+    let line = report.old_logs[0].log.evidence[0].clone();
+    report.answers[1].evidence.push(line);
+    let text = why_of(&report, "baseline_clean.log", &Style::default()).expect("it is there");
+    assert!(text.contains("\nAnswer\n"), "{text}");
+    assert_eq!(only(&report, "baseline_clean.log").answers.len(), 1);
+    let of_answer = why_of(&report, &report.answers[0].about.clone(), &Style::default()).expect("an answer");
+    assert!(!of_answer.contains("Logs of earlier runs"), "a log is not every answer's: {of_answer}");
 }

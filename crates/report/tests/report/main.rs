@@ -12,3 +12,4 @@ mod patch;
 mod screen;
 mod story;
 mod watch;
+mod words;

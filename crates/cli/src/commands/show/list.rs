@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use bystander_lab::summary;
 use bystander_model::ids::RunId;
 use bystander_model::printed::ListedRun;
+use bystander_model::report::Answer;
 use bystander_store::{RunLock, RunRecord, RunStatus, StateDir, Store};
 
 use super::super::watch;
@@ -49,11 +50,15 @@ fn answer(store: &Store, record: &RunRecord, run: &RunId) -> (&'static str, Opti
         Err(failure) => return ("run", Some(unreadable(&failure))),
     }
     match state::replay(store, record) {
-        Ok(ledger) => {
-            ("run", summary::report(&ledger).answers.first().map(|answer| format!("{}: {}", answer.about, answer.verdict.word())))
-        }
+        Ok(ledger) => ("run", summary::report(&ledger).answers.first().map(in_a_line)),
         Err(failure) => ("run", Some(unreadable(&failure))),
     }
+}
+
+/// What it is about and its verdict: `factor:allreduce: effect`, `factor:allreduce on speed: effect`.
+fn in_a_line(answer: &Answer) -> String {
+    let on = if answer.metric == "outcome" { String::new() } else { format!(" on {}", answer.metric) };
+    format!("{}{on}: {}", answer.about, answer.verdict.word())
 }
 
 fn unreadable(failure: &Failure) -> String {

@@ -11,6 +11,7 @@ use bystander_model::cell::Cell;
 use bystander_model::event::{Event, EventBody, Purpose, Slot, TrialEnd};
 use bystander_model::ids::TrialId;
 use bystander_model::outcome::Outcome;
+use bystander_report::count;
 
 use super::super::text::{clean, clipped, span};
 use super::line::{self, Usual};
@@ -120,22 +121,23 @@ impl Tracker {
         let (least, most) = self.blocks;
         let done = self.filled.len();
         if most == u32::MAX {
-            return format!("{done} launches, no last block");
+            return format!("{}, no last block", count(done, "launch", "launches"));
         }
         let all = self.cells.len() * most as usize;
         let of_cell = |(cell, taken): (usize, &Taken)| Some(median(&taken.whole)? * f64::from(most.saturating_sub(self.filled_of[cell])));
         let seconds: Option<f64> = self.taken.iter().enumerate().map(of_cell).sum();
         let gone: f64 = self.running.values().map(|running| running.began.elapsed().as_secs_f64()).sum();
         let Some(seconds) = seconds.filter(|_| done >= self.cells.len()) else {
-            return format!("{done} of {} launches, time left unknown until every cell ran once", number(all, least < most));
+            return format!("{done} of {}, time left unknown until every cell ran once", number(all, least < most));
         };
         // A launch that takes longer than usual does not take from the others.
         let left = (seconds - gone).max(0.0) / lanes.max(1) as f64;
         let bound = if least < most { "at most " } else { "" };
-        format!("{done} of {} launches, {bound}about {} left", number(all, least < most), span(left))
+        format!("{done} of {}, {bound}about {} left", number(all, least < most), span(left))
     }
 }
 
 fn number(all: usize, can_stop: bool) -> String {
-    if can_stop { format!("up to {all}") } else { all.to_string() }
+    let launches = count(all, "launch", "launches");
+    if can_stop { format!("up to {launches}") } else { launches }
 }
