@@ -1,6 +1,7 @@
 //! The look at outcomes that an answer rests on, in words: p and counts of one and the same moment, and none before there was one.
 
 use super::sentence::{blocks, p_value};
+use crate::design::sequential::Decision;
 use crate::looks::Followed;
 use crate::stats::Tally;
 use crate::stats::peeking::FIRST_LOOK;
@@ -27,7 +28,12 @@ impl<'a> Look<'a> {
     pub(super) fn said(&self) -> String {
         let seen = if self.followed.is_shown() { "a difference is shown" } else { "no difference is shown" };
         let after = blocks(self.followed.blocks);
-        if self.is_earlier { format!("{seen} at the look after {after}, where {}", self.counts) } else { format!("{seen} after {after}") }
+        if !self.is_earlier {
+            return format!("{seen} after {after}");
+        }
+        let left = matches!(self.followed.decision, Decision::CannotReach { spared, .. } if spared > 0);
+        let last = if left { ", after which no outcome of the planned blocks could show one" } else { "" };
+        format!("{seen} at the look after {after}, where {}{last}", self.counts)
     }
 }
 

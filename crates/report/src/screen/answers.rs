@@ -40,7 +40,7 @@ fn is_main(report: &Report, answer: &Answer) -> bool {
     answer.metric == OUTCOME || answer.metric == report.plan.primary
 }
 
-/// Answers that say the same words of several subjects, side by side, are one.
+/// Answers that say the same words of several subjects are one; a claim that is settled has its own line all the same.
 fn grouped<'a>(answers: &[&'a Answer]) -> Vec<Vec<&'a Answer>> {
     let mut groups: Vec<Vec<&Answer>> = Vec::new();
     for answer in answers {
@@ -49,7 +49,8 @@ fn grouped<'a>(answers: &[&'a Answer]) -> Vec<Vec<&'a Answer>> {
             (first.verdict, first.strength, first.exploratory, &first.text)
                 == (answer.verdict, answer.strength, answer.exploratory, &answer.text)
         };
-        match groups.iter_mut().find(alike) {
+        let is_settled_claim = matches!(answer.verdict, Verdict::Supported | Verdict::Refuted);
+        match groups.iter_mut().find(alike).filter(|_| !is_settled_claim) {
             Some(group) => group.push(answer),
             None => groups.push(vec![answer]),
         }

@@ -41,6 +41,7 @@ fn what_was_never_launched_is_no_launch() {
     for trial in &mut report.trials {
         trial.outcome = Some(Outcome::Void);
         trial.output.clear();
+        trial.provenance = None;
     }
     assert!(screen(&report).contains("0 launches, 3 void trials that nothing was launched in, "), "{}", screen(&report));
     report.trials[0].output.insert("stdout".into(), "/tmp/stdout".into());
@@ -59,8 +60,14 @@ fn answers_that_say_the_same_are_one() {
     let said = screen(&report);
     assert_eq!(said.matches("The run says nothing about this").count(), 1, "{said}");
     assert!(said.contains("  allreduce, print, kv-budget, \u{201c}the print broke the baseline\u{201d}: invalid. The run"), "{said}");
+    let claim = report.answers.iter_mut().find(|answer| answer.about.starts_with("hypothesis:")).expect("a claim");
+    (claim.verdict, claim.strength) = (Verdict::Refuted, Some(Strength::Shown));
+    let mut other = claim.clone();
+    other.about = "hypothesis:another".into();
+    report.answers.push(other);
+    assert_eq!(screen(&report).matches(": refuted (shown). ").count(), 2, "each claim is a question of its own");
     report.answers[1].strength = Some(Strength::Anecdotal);
-    assert_eq!(screen(&report).matches("The run says nothing about this").count(), 2, "another strength is another answer");
+    assert_eq!(screen(&report).matches("The run says nothing about this").count(), 4, "another strength is another answer");
 }
 
 #[test]
