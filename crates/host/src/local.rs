@@ -9,6 +9,7 @@ mod hooks;
 mod instruments;
 mod openings;
 mod outputs;
+mod parts;
 mod ready;
 mod seen;
 mod stall;

@@ -16,6 +16,7 @@ mod hints;
 mod kept;
 mod mask;
 mod memory;
+mod part;
 mod prefix;
 mod program;
 mod reader;
@@ -32,7 +33,10 @@ mod traceback;
 
 pub use blame::{Blame, Spot, blame};
 pub use classify::{Classification, classify};
-pub use facts::{Contamination, MemoryEvents, Place, PortHolder, Progress, ReadySeen, Refusal, StopWhy, Stopped, TrialFacts, WorkloadEnd};
+pub use facts::{
+    Contamination, MemoryEvents, PartDied, Place, PortHolder, Progress, ReadySeen, Refusal, StopWhy, Stopped, TrialFacts, Unanswering,
+    WorkloadEnd,
+};
 pub use fate::ends_it;
 pub use first::first_cause;
 pub use kept::KeptLine;
@@ -42,6 +46,6 @@ pub use reader::CauseReader;
 pub use scan::{Scan, Scanner};
 pub use signals::signal_name;
 pub use signature::signature;
-pub use standstill::{Standing, Standstill};
+pub use standstill::{Standing, StandingThread, Standstill};
 pub use starved::Starved;
 pub use traceback::{Frame, Link, Raised, Traceback};

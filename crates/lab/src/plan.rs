@@ -27,7 +27,7 @@ pub use hypothesis::{Bounds, Direction, Hypothesis, Prediction};
 pub use instrument::{Edit, EditAction, Probe};
 pub use metric::{Extract, Metric, MetricSource, Over, Pick, Scale, When};
 pub use program::{Fresh, Level, Program, Workload};
-pub use ready::{CommandReady, GeneratesReady, HttpReady, Ready, Treatment};
+pub use ready::{CommandReady, GeneratesReady, HttpReady, Ready, STABLE, STABLE_ALONE, Treatment};
 pub use series::{Series, SeriesError};
 
 /// Everything that a run needs to know.

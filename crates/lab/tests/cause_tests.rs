@@ -12,6 +12,7 @@ mod cause_tests {
     mod hangs;
     mod logs;
     mod outcomes;
+    mod parts;
     mod readers;
     mod reports;
     mod robust;

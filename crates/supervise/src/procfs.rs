@@ -31,6 +31,8 @@ pub(crate) struct Stat {
     pub(crate) start_time: u64,
     /// Resident pages.
     pub(crate) rss_pages: u64,
+    /// The status of one that is dead and not reaped, as `wait` gives it; 0 where it may not be known.
+    pub(crate) status: i32,
 }
 
 impl Stat {
@@ -69,6 +71,7 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
         waited_ticks: number(16).unwrap_or(0) + number(17).unwrap_or(0),
         start_time: number(22)?,
         rss_pages: number(24).unwrap_or(0),
+        status: field(52).and_then(|status| status.parse().ok()).unwrap_or(0),
     })
 }
 

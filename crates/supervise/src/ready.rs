@@ -95,6 +95,15 @@ pub struct GenerateCheck {
     pub prompt: String,
 }
 
+/// Conditions that held once and do not hold any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lapse {
+    /// Which, in words.
+    pub why: String,
+    /// Whether a server took the question and gave no answer in time.
+    pub silent: bool,
+}
+
 /// A condition that cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadySpecError {

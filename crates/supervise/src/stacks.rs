@@ -39,6 +39,8 @@ pub struct ProcessStacks {
     pub listens: bool,
     /// The threads that a clock will wake, each with how often it has begun to wait: one that is the same at two looks is one long sleep.
     pub clocks: Vec<(u32, u64)>,
+    /// What each of its threads waits for.
+    pub waits: Vec<(u32, WaitKind)>,
     /// Its Python stacks.
     pub python: Python,
 }
@@ -67,6 +69,8 @@ pub enum Python {
 pub struct ThreadStack {
     /// Its name, where Python has one.
     pub name: Option<String>,
+    /// Its number, where that is known.
+    pub id: Option<u32>,
     /// Its entries, outermost first.
     pub frames: Vec<StackFrame>,
 }
@@ -107,7 +111,7 @@ pub fn take(processes: &[ProcessInfo], limit: Duration) -> Stacks {
     let pythons = python::read(&pids, limit);
     let listening = waits::listening();
     let of = |(process, python): (&ProcessInfo, Python)| {
-        let waits::Threads { main, runs, clocks } = waits::of(process.pid);
+        let waits::Threads { main, runs, clocks, waits } = waits::of(process.pid);
         ProcessStacks {
             pid: process.pid,
             start_time: process.start_time,
@@ -115,11 +119,18 @@ pub fn take(processes: &[ProcessInfo], limit: Duration) -> Stacks {
             main,
             runs,
             clocks,
+            waits,
             listens: waits::holds_one(process.pid, &listening),
             python,
         }
     };
     Stacks { processes: processes.iter().zip(pythons).map(of).collect(), took: began.elapsed() }
+}
+
+/// Whether a process runs Python now: by the name of its executable, or of a library that it has loaded.
+#[must_use]
+pub fn runs_python(pid: u32) -> bool {
+    python::runs_python(pid)
 }
 
 /// Bytes that a process has read and written so far, files, pipes and devices together; `None` where that may not be known.

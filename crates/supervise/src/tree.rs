@@ -56,6 +56,32 @@ impl ProcessInfo {
     }
 }
 
+/// What has become of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// It lives.
+    Lives,
+    /// It has ended, and its parent has not asked how.
+    Ended {
+        /// Its exit code, where no signal ended it.
+        code: i32,
+        /// The signal that ended it; 0 for none.
+        signal: i32,
+    },
+    /// It is gone, and how it ended is not known.
+    Gone,
+}
+
+/// Looks what has become of a process that was seen before.
+#[must_use]
+pub fn life(process: &ProcessInfo) -> Life {
+    match stat(process.pid).filter(|stat| stat.start_time == process.start_time) {
+        None => Life::Gone,
+        Some(stat) if stat.is_dead() => Life::Ended { code: stat.status >> 8 & 0xff, signal: stat.status & 0x7f },
+        Some(_) => Life::Lives,
+    }
+}
+
 /// Clock ticks as a duration.
 pub(crate) fn ticks(count: u64) -> Duration {
     let per_second = rustix::param::clock_ticks_per_second().max(1);
@@ -67,6 +93,12 @@ pub(crate) fn ticks(count: u64) -> Duration {
 #[must_use]
 pub fn snapshot(root: u32) -> Vec<ProcessInfo> {
     descendants(root).into_iter().filter_map(stat).filter(|stat| !stat.is_dead()).map(ProcessInfo::read).collect()
+}
+
+/// Reads all descendants of `root` that have ended and whose parents have not asked how.
+#[must_use]
+pub fn unreaped(root: u32) -> Vec<ProcessInfo> {
+    descendants(root).into_iter().filter_map(stat).filter(Stat::is_dead).map(ProcessInfo::read).collect()
 }
 
 /// Reads one process; `None` when it is gone.
@@ -151,7 +183,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use super::{ProcessInfo, Seen, contains, process, snapshot, ticks};
+    use super::{Life, ProcessInfo, Seen, contains, life, process, snapshot, ticks};
 
     #[test]
     fn a_process_that_is_about_to_end_keeps_its_title() {
@@ -162,6 +194,26 @@ mod tests {
             seen.remember(titled(cmdline));
         }
         assert_eq!(seen.processes().map(ProcessInfo::title).collect::<Vec<_>>(), ["python3 x"]);
+    }
+
+    #[test]
+    fn how_a_process_ended_is_known_until_it_is_reaped() {
+        let script = |text: &str| Command::new("sh").args(["-c", text]).stdin(Stdio::piped()).spawn().expect("starts");
+        for (text, wanted) in
+            [("read -r x; exit 3", Life::Ended { code: 3, signal: 0 }), ("read -r x; kill -KILL $$", Life::Ended { code: 0, signal: 9 })]
+        {
+            let mut child = script(text);
+            let process = process(child.id()).expect("is there");
+            assert_eq!(life(&process), Life::Lives);
+            drop(child.stdin.take());
+            let until = std::time::Instant::now() + Duration::from_secs(60);
+            while life(&process) == Life::Lives && std::time::Instant::now() < until {
+                std::thread::yield_now();
+            }
+            assert_eq!(life(&process), wanted);
+            child.wait().expect("ends");
+            assert_eq!(life(&process), Life::Gone);
+        }
     }
 
     #[test]

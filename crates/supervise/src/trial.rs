@@ -7,6 +7,7 @@ mod conditions;
 pub mod event;
 mod gpus;
 mod launch;
+mod limit;
 mod near;
 pub(crate) mod note;
 mod orphans;
@@ -34,11 +35,14 @@ use crate::keeper;
 use crate::output::lines::LineReader;
 use crate::output::{Line, Lines, OutputError, Read};
 use crate::protocol::Order;
-use crate::tree::{ProcessInfo, snapshot};
+use crate::ready::Lapse;
+use crate::tree::{ProcessInfo, snapshot, unreaped};
 use conditions::Conditions;
 use event::{Activity, Finished, KeeperLost, TrialEvent};
 pub use gpus::Holding;
 pub use launch::{StartError, TrialSpec};
+pub use limit::AtLimit;
+use limit::Limit;
 use near::KeeperProcess;
 use note::Note;
 use pump::{Flags, STREAMS};
@@ -79,6 +83,11 @@ pub struct Trial {
     last_lines: [Option<Line>; 2],
     /// Whether lines are told by the block.
     in_blocks: bool,
+    /// The time limit, once it was reached.
+    limit: Option<Limit>,
+    /// Whether lines are not told any more, and whether there were any.
+    passes_over: bool,
+    passed_over: bool,
     samples: Samples,
     gpus: Option<GpuWatch>,
 
@@ -107,11 +116,17 @@ impl Trial {
         self.conditions.as_ref()?.held_ns()
     }
 
+    /// Since when every condition holds, where they do and it is not known yet whether that lasts.
+    #[must_use]
+    pub fn holding(&self) -> Option<TimeNs> {
+        self.conditions.as_ref()?.holding()
+    }
+
     /// Looks again at the conditions that cost little: whether a program that was ready still is. Takes as long as the program takes to answer.
     ///
     /// # Errors
-    /// The conditions that do not hold now, in words.
-    pub fn still_ready(&self) -> Result<(), String> {
+    /// The conditions that do not hold now.
+    pub fn still_ready(&self) -> Result<(), Lapse> {
         self.conditions.as_ref().map_or(Ok(()), Conditions::still_hold)
     }
 
@@ -155,6 +170,12 @@ impl Trial {
     #[must_use]
     pub fn processes(&self) -> Vec<ProcessInfo> {
         snapshot(self.keeper.id())
+    }
+
+    /// The processes of the tree that have ended and whose parents have not asked how.
+    #[must_use]
+    pub fn unreaped(&self) -> Vec<ProcessInfo> {
+        unreaped(self.keeper.id())
     }
 
     /// Whether a process belongs to the tree now.
@@ -236,6 +257,7 @@ impl Trial {
         while !self.is_over() {
             let Some(event) = self.next(deadline.saturating_duration_since(Instant::now())) else { break };
             if matches!(event, TrialEvent::Cancelled) {
+                self.pass_over();
                 self.terminate(Duration::ZERO);
             }
             on_event(event);
@@ -255,7 +277,8 @@ impl Trial {
     }
 
     /// Every process that a sample has seen; the program itself is among them however short it lived.
-    fn seen(&self) -> Vec<ProcessInfo> {
+    #[must_use]
+    pub fn seen(&self) -> Vec<ProcessInfo> {
         let mut seen: Vec<ProcessInfo> = self.samples.seen().processes().cloned().collect();
         if seen.iter().all(|process| process.pid != self.pid) {
             seen.push(self.program.clone());
@@ -310,11 +333,38 @@ impl Trial {
         self.due.push_back(held.event);
     }
 
+    /// From here on tells no lines any more: they are in their file, and reading a lot of them keeps nobody waiting who wants to stop.
+    pub fn pass_over(&mut self) {
+        self.passes_over = true;
+    }
+
+    /// Whether lines were not told.
+    #[must_use]
+    pub fn has_passed_over(&self) -> bool {
+        self.passed_over
+    }
+
+    /// Makes one more line due, of what came before the time limit first; `false` when there is none up to the given places.
+    fn advance(&mut self, places: [u64; 2]) -> bool {
+        let before = self.limit.map(|limit| limit.come()).map(|come| [places[0].min(come[0]), places[1].min(come[1])]);
+        before.is_some_and(|before| self.advance_to(before)) || self.advance_to(places)
+    }
+
     /// Makes one more line due, from the stream whose bytes came first; `false` when there is none up to the limit.
-    fn advance(&mut self, limit: [u64; 2]) -> bool {
+    fn advance_to(&mut self, limit: [u64; 2]) -> bool {
         loop {
             let next = (0..2).filter_map(|at| Some((self.readers[at].next_time(limit[at])?, at))).min();
             let Some((_, at)) = next else { return false };
+            if self.passes_over {
+                match self.readers[at].pass_over(limit[at]) {
+                    Ok(any) => self.passed_over |= any,
+                    Err(error) => {
+                        self.due.push_back(TrialEvent::OutputFailed(error));
+                        return true;
+                    }
+                }
+                continue;
+            }
             match self.read(at, limit[at]) {
                 Ok(Some(Read::Line(line))) => self.on_line(line),
                 Ok(Some(Read::Lines(lines))) => self.on_lines(lines),
@@ -337,16 +387,19 @@ impl Trial {
         if self.in_blocks { reader.next_lines(limit) } else { Ok(reader.next(limit)?.map(Read::Line)) }
     }
 
-    fn on_lines(&mut self, lines: Lines) {
-        self.last_lines[usize::from(lines.stream != Stream::Stdout)] = Some(lines.last());
+    fn on_lines(&mut self, mut lines: Lines) {
+        let slot = usize::from(lines.stream != Stream::Stdout);
+        self.limit.iter().for_each(|limit| limit.date_all(slot, &mut lines));
+        self.last_lines[slot] = Some(lines.last());
         if let Some(conditions) = &self.conditions {
             conditions.lines(&lines);
         }
         self.due.push_back(TrialEvent::Lines(lines));
     }
 
-    fn on_line(&mut self, line: Line) {
+    fn on_line(&mut self, mut line: Line) {
         let slot = usize::from(line.stream != Stream::Stdout);
+        self.limit.iter().for_each(|limit| limit.date(slot, &mut line));
         self.last_lines[slot] = Some(line.clone());
         if let Some(conditions) = &self.conditions {
             conditions.line(&line);

@@ -67,13 +67,31 @@ fn a_clean_machine_voids_nothing_however_busy_it_is() {
     assert_nothing_left(&world);
 }
 
+/// All memory of the machine but a few bytes: never available, and not more than there is.
+fn nearly_all_memory() -> String {
+    let text = std::fs::read_to_string("/proc/meminfo").expect("memory");
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok());
+    format!("free_memory = \"{}KiB\"", total.expect("a total") - 1024)
+}
+
+#[test]
+fn more_memory_than_the_machine_has_is_refused_before_anything_is_launched() {
+    let world = world();
+    let file = world.write("case/case.toml", experiment("touch launched", "", "free_memory = \"900TiB\""));
+    for args in [&[][..], &["--dry-run"]] {
+        let refused = run(&world, &file).args(args).run().exits(3);
+        refused.says(&["asks for 921600.0 GiB of memory, and this machine has", "every launch would be void"]);
+    }
+    assert!(!world.path("case/launched").exists());
+}
+
 #[test]
 fn too_little_memory_is_waited_for_and_then_voids() {
     let world = world();
-    let file = world.write("case/case.toml", experiment("touch launched", "", "free_memory = \"900TiB\"\nsettle = \"200ms\""));
+    let file = world.write("case/case.toml", experiment("touch launched", "", &format!("{}\nsettle = \"200ms\"", nearly_all_memory())));
     let ran = run(&world, &file).run().exits(2).says(&["waiting up to 200 ms", "of memory are available on this machine"]);
     let why = invalid(&ran.json(), "host_memory");
-    assert!(why.contains("less than the 921600.0 GiB that `free_memory`"), "{why}");
+    assert!(why.contains("are available on this machine, less than the ") && why.contains("that `free_memory`"), "{why}");
     assert!(!world.path("case/launched").exists(), "a launch on a machine without memory");
 }
 
@@ -228,7 +246,7 @@ fn a_leftover_of_an_earlier_trial_is_told_though_it_holds_nothing() {
 #[test]
 fn the_table_says_why_launches_were_void() {
     let world = world();
-    let file = world.write("case/case.toml", experiment("exit 0", "", "free_memory = \"900TiB\"\nsettle = \"0s\""));
+    let file = world.write("case/case.toml", experiment("exit 0", "", &format!("{}\nsettle = \"0s\"", nearly_all_memory())));
     let ran = world.bystander(["run"]).args([&file]).run().exits(2);
     assert!(ran.stdout.contains("void 3 (host_memory"), "{}", ran.stdout);
 }

@@ -187,6 +187,42 @@ fn memory_that_comes_back_late_is_waited_for() {
 }
 
 #[test]
+fn a_process_that_the_driver_still_lists_is_waited_for_and_named() {
+    let world = world();
+    let Some(nvml) = nvml(&[StubGpu::holding(0)]) else { return };
+    let script = nvml.script().display().to_string();
+    // Its memory is back at once, and its number is not.
+    let last = format!("printf 'gpu {} 0\\nprocess 0 %d 0\\n' $$ > {script}.next; mv {script}.next {script}", 80_u64 << 30);
+    let file = write(&world, &takes(&nvml, 5000, &last), "settle = \"300ms\"");
+    let ran = with(&nvml, run(&world, &file)).run().exits(0);
+    let report = ran.says(&["GPU 0: the driver still listed process", "of this trial"]).json();
+    all_completed(&report);
+    assert!(trials(&report)[0]["evidence"].to_string().contains("the driver still listed process"), "{report:#}");
+
+    let world = crate::world::world();
+    nvml.show(&[StubGpu::holding(0)]);
+    let file = write(&world, &takes(&nvml, 5000, &last), "settle = \"1h\"");
+    let mut running = with(&nvml, run(&world, &file)).start();
+    let asked = || fs::metadata(nvml.script().with_extension("asked")).map_or(0, |file| file.len());
+    let (mut seen, mut waited) = (0, 0);
+    until("the end of the run", LIMIT * 2, || {
+        let lingers = fs::read_to_string(nvml.script())
+            .is_ok_and(|answers| answers.starts_with(&format!("gpu {} 0", 80_u64 << 30)) && answers.contains("process"));
+        if lingers && asked() >= seen + 3 {
+            nvml.show(&[StubGpu::holding(0)]);
+            waited += 1;
+        } else if !lingers {
+            seen = asked();
+        }
+        running.has_ended()
+    });
+    let report = running.wait().exits(0).json();
+    all_completed(&report);
+    assert_eq!(waited, trials(&report).len(), "every trial was waited for");
+    assert!(!report.to_string().contains("still listed"), "{report:#}");
+}
+
+#[test]
 fn what_others_take_meanwhile_is_not_what_a_trial_owes() {
     let world = world();
     let other = somebody();

@@ -1,6 +1,6 @@
 //! Ctrl-C, and what else asks a command to end, at any moment: children gone, edits undone, the record kept, exit code 130, and the same command goes on.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bystander_testkit::{Dice, Signal, until};
 
@@ -40,6 +40,40 @@ fn ctrl_c_at_random_moments_leaves_nothing_and_the_run_goes_on() {
     }
     assert_answers(&fast.run().run().exits(0).json());
     assert_nothing_left(&fast.world);
+}
+
+/// What a program writes at once; a build without optimisation reads it for half a minute.
+const FLOOD_BYTES: usize = 120_000_000;
+/// So long may a run take to end that was asked to, however much is still to be read.
+const SOON: Duration = Duration::from_secs(30);
+
+#[test]
+fn ctrl_c_while_a_large_log_is_being_read_ends_the_run_soon() {
+    let world = crate::world::world();
+    world.write("case/flood", ("x".repeat(99) + "\n").repeat(FLOOD_BYTES / 1200));
+    let flood = "flood ".repeat(12);
+    let program = format!(
+        "command = ['sh', '-c', 'cat {flood}; echo now ready; exec sleep 600']\nready = {{ log = 'now ready', file = 'never' }}\ntimeout = '600s'\ngrace = '1s'"
+    );
+    let file = world.write("case/case.toml", format!("[program]\n{program}\n[plan]\nblocks = 1\ndescribe = true\n"));
+    let mut running = crate::world::run(&world, &file).start();
+    let runs = world.path("case/.bystander/runs");
+    let written = || {
+        let trials = std::fs::read_dir(&runs).into_iter().flatten().flatten().map(|run| run.path().join("trial-1/stdout"));
+        trials.filter_map(|stdout| std::fs::metadata(stdout).ok()).map(|stdout| stdout.len()).sum::<u64>()
+    };
+    until("all is written", LIMIT * 2, || written() >= FLOOD_BYTES as u64);
+    let asked = Instant::now();
+    running.signal(Signal::INT);
+    let ran = running.wait().exits(130);
+    assert!(asked.elapsed() < SOON, "it took {:?}", asked.elapsed());
+    let report = ran.json();
+    assert_eq!(
+        (&report["status"], &crate::world::trials(&report)[0]["outcome"]),
+        (&"interrupted".into(), &"interrupted".into()),
+        "{report:#}"
+    );
+    assert_nothing_left(&world);
 }
 
 #[test]

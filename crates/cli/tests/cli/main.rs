@@ -3,7 +3,9 @@
 mod aa_sample;
 mod bad_file;
 mod bad_machine;
+mod behind;
 mod broken_print;
+mod clocks;
 mod contaminated;
 mod contaminated_gpus;
 mod designs;
@@ -24,6 +26,7 @@ mod mounted;
 mod no_trace;
 mod old_record;
 mod outcomes;
+mod parts;
 mod patch;
 mod patch_apply;
 mod patch_bad;

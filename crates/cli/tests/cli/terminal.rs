@@ -60,6 +60,55 @@ fn a_wide_terminal_shows_launch_phase_time_memory_last_line_and_what_is_left() {
 }
 
 #[test]
+fn the_phases_of_a_launch_are_drawn_in_their_order() {
+    let world = world();
+    // Each step waits for a file, so that every phase lasts until it was drawn; that everything holds is seen for as long as it must.
+    let wait = |name: &str| format!("until test -e {name}; do sleep 0.02; done");
+    let script = format!(
+        "trap \"{}; exit 0\" TERM; {}; echo the weights; {}; echo up; while :; do sleep 0.02; done",
+        wait("end"),
+        wait("load"),
+        wait("up")
+    );
+    let text = format!(
+        "[program]\ncommand = ['sh', '-c', '''{script}''']\nready = {{ log = '^up', stable = '3s' }}\ntimeout = '600s'\ngrace = '300s'\n\
+         [workload]\ncommand = ['sh', '-c', '{}']\n[plan]\nblocks = 1\ndescribe = true\n",
+        wait("work")
+    );
+    let file = world.write("case/case.toml", text).display().to_string();
+    let terminal = world.bystander(["run", &file]).without("TERM").env("TERM", "xterm-256color").start_on_terminal(120);
+    let mut from = 0;
+    for (phase, go_on) in [("spawned", "load"), ("loading", "up"), ("ready", ""), ("working", "work"), ("stopping", "end")] {
+        let is_phase = |line: &String| line.contains("trial 1/1") && line.contains(&format!("{phase}  "));
+        let at = |drawn: &[String]| drawn.iter().skip(from).position(is_phase);
+        until(&format!("`{phase}` after what was drawn before"), LIMIT, || at(&plain(&terminal.drawn())).is_some());
+        from += at(&plain(&terminal.drawn())).expect("was drawn");
+        if !go_on.is_empty() {
+            world.write(&format!("case/{go_on}"), "");
+        }
+    }
+    let (code, drawn) = terminal.wait();
+    assert_eq!(code, Some(0), "{drawn}");
+    assert_nothing_left(&world);
+}
+
+#[test]
+#[ignore = "a heartbeat comes every half a minute"]
+fn where_nobody_watches_a_long_launch_says_now_and_then_that_it_lives() {
+    let world = world();
+    let file = experiment(&world);
+    let running = world.bystander(["run", &file]).env("TERM", "xterm-256color").start();
+    let is_heartbeat = |line: &&str| line.contains("trial 1/2") && line.contains("loading  ") && line.contains("of 2 launches");
+    until("a heartbeat", LIMIT * 3, || running.stderr().lines().any(|line| is_heartbeat(&line)));
+    let told = running.stderr();
+    let beats: Vec<&str> = told.lines().filter(is_heartbeat).collect();
+    assert!(beats[0].contains("loading the weights of") && !told.contains('\u{1b}'), "{told}");
+    world.write("case/go", "");
+    running.wait().exits(2);
+    assert_nothing_left(&world);
+}
+
+#[test]
 fn a_narrow_terminal_and_one_that_is_resized_get_lines_that_fit() {
     let world = world();
     let terminal = started(&world, 40, &[("TERM", "xterm-256color")]);

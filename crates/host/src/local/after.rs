@@ -1,4 +1,4 @@
-//! What is waited for after a trial: that the memory of its GPUs is as it was before it.
+//! What is waited for after a trial: that the memory of its GPUs is as it was before it, and that the driver lists none of its processes any more.
 //!
 //! Its processes are gone by then. The driver gives their memory back a moment later; where it does not, this trial says so, and the next one on the
 //! same GPU is no data point until it has come back.
@@ -30,6 +30,7 @@ pub(super) fn settle(
     plan: &Plan,
     order: &TrialOrder,
     before: &[Gpu],
+    processes: &[u32],
     samples: Option<&mut Samples>,
     emit: &mut Emit<'_>,
 ) -> Result<Vec<Evidence>, RecordRefused> {
@@ -37,17 +38,21 @@ pub(super) fn settle(
     if uuids.is_empty() {
         return Ok(Vec::new());
     }
-    let own = samples.as_ref().map(|samples| pids(samples)).unwrap_or_default();
+    let mut own = samples.as_ref().map(|samples| pids(samples)).unwrap_or_default();
+    own.extend(processes);
     let started = Instant::now();
     let mut pause = FIRST_PAUSE;
-    let (now, missing) = loop {
+    let (now, missing, listed) = loop {
         let now = gpus::look_at(&uuids);
         let missing = missing_on(before, &now, &own);
         let left = plan.conditions.settle.saturating_sub(started.elapsed());
-        if missing.is_empty() || left.is_zero() || place.canceller.is_cancelled() {
-            break (now, missing);
+        let listed = listed(before, &now, &own);
+        if (missing.is_empty() && listed.is_empty()) || left.is_zero() || place.canceller.is_cancelled() {
+            break (now, missing, listed);
         }
-        if let Some((gpu, bytes)) = missing.first() {
+        if let Some((gpu, pid)) = listed.first() {
+            place.live.waits(order.trial, &format!("process {pid} to be gone from the list of GPU {gpu}"));
+        } else if let Some((gpu, bytes)) = missing.first() {
             place.live.waits(order.trial, &format!("{} on GPU {} to be given back", size(*bytes), gpu.index));
         }
         std::thread::sleep(pause.min(left));
@@ -59,6 +64,14 @@ pub(super) fn settle(
         }
     }
     let mut said = Vec::new();
+    for (gpu, pid) in listed {
+        let text = format!(
+            "GPU {gpu}: the driver still listed process {pid} of this trial {} after the last one was gone",
+            span(started.elapsed())
+        );
+        emit(EventBody::Note { text: text.clone() })?;
+        said.push(Evidence::sample(order.trial, &format!("nvml GPU {gpu}"), &text));
+    }
     for (gpu, bytes) in missing {
         let waited = span(started.elapsed());
         let text = format!(
@@ -87,6 +100,17 @@ pub(super) fn without_secrets(mut samples: Samples, hidden: &[String]) -> Sample
 /// The numbers that the trial's processes had on GPUs.
 fn pids(samples: &Samples) -> Vec<u32> {
     samples.gpus.iter().flat_map(|gpu| &gpu.processes).map(|process| process.pid).collect()
+}
+
+/// Processes of the trial that the driver still lists, each with the index of its GPU. One that it listed before the trial is somebody else's.
+fn listed(before: &[Gpu], now: &[Gpu], own: &[u32]) -> Vec<(u32, u32)> {
+    let of = |gpu: &Gpu| {
+        let then = before.iter().find(|known| known.uuid == gpu.uuid);
+        let was_there = |pid: u32| then.is_some_and(|then| then.holders.iter().any(|holder| holder.host_pid == pid));
+        let pids = gpu.holders.iter().map(|holder| holder.host_pid).filter(|pid| own.contains(pid) && !was_there(*pid));
+        pids.map(|pid| (gpu.index, pid)).collect::<Vec<_>>()
+    };
+    now.iter().flat_map(of).collect()
 }
 
 fn missing_on(before: &[Gpu], now: &[Gpu], own: &[u32]) -> Vec<(Gpu, u64)> {

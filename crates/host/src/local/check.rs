@@ -3,6 +3,7 @@
 mod edits;
 mod fingerprint;
 pub(super) mod leftovers;
+mod memory;
 mod probes;
 mod program;
 mod traffic;
@@ -39,6 +40,7 @@ pub(super) fn examine(plan: &Plan) -> Findings {
     let python = program::check(plan, &mut findings.checkup.problems);
     // What is put into a Python file is parsed also where the program is started by something else, such as a script.
     let parser = python.clone().or_else(|| program::any_python(plan));
+    memory::check(plan, &mut findings.checkup.problems);
     edits::check(plan, parser.as_deref(), &mut findings);
     probes::check(plan, python.as_deref(), &mut findings);
     fingerprint::take(plan, &mut findings.checkup.fingerprint);

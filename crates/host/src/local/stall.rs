@@ -12,10 +12,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bystander_lab::cause::{Frame, Scanner, Standing, Standstill, StopWhy};
+use bystander_lab::cause::{Frame, Scanner, Standing, StandingThread, Standstill, StopWhy};
 use bystander_model::evidence::Stream;
 use bystander_supervise::output::StreamSummary;
-use bystander_supervise::stacks::{self, ProcessStacks, Stacks};
+use bystander_supervise::stacks::{self, ProcessStacks, Python, StackFrame, Stacks};
 use bystander_supervise::trial::Trial;
 
 use self::judge::{Judgement, judge};
@@ -28,8 +28,11 @@ const LIMIT: Duration = Duration::from_secs(20);
 const LOOKS: u32 = 8;
 /// At the time limit, a look that is older than this is taken again.
 const FRESH: Duration = Duration::from_secs(30);
-/// Entries of a stack that are kept of one process for the cause.
+/// A look is not taken again so soon.
+const JUST_BEFORE: Duration = Duration::from_secs(5);
+/// Entries of a stack that are kept for the cause, and stacks of one process.
 const FRAMES: usize = 100;
+const THREADS: usize = 64;
 
 /// One look at the stacks.
 #[derive(Debug)]
@@ -123,7 +126,8 @@ impl Stall {
     /// For how long nothing has moved; `None` where something moves, or that is not known yet.
     fn still(&mut self, trial: &Trial) -> Option<Duration> {
         let (now, written) = (Instant::now(), trial.output_bytes());
-        if written != self.written {
+        // What was written and not read yet may say anything: only from then on nothing is known to come.
+        if written != self.written || trial.has_unread() {
             self.written = written;
             self.quiet = now;
             self.moved(None);
@@ -163,7 +167,7 @@ impl Stall {
 
     /// Takes the stacks once more where the trial is lost: at its time limit, or its workload's.
     pub(super) fn at_limit(&mut self, trial: &Trial) {
-        let silent = self.quiet.elapsed() >= self.span && trial.output_bytes() == self.written;
+        let silent = self.quiet.elapsed() >= self.span && trial.output_bytes() == self.written && !trial.has_unread();
         let still = self.still(trial).is_some_and(|still| still >= self.span);
         let stale = self.looks.last().is_none_or(|look| look.at.elapsed() > FRESH);
         if (silent || still) && stale {
@@ -172,6 +176,14 @@ impl Stall {
                 self.judge();
             }
         }
+    }
+
+    /// Takes the stacks of a program whose workload has failed, unless that was done just before.
+    pub(super) fn of_unanswering(&mut self, trial: &Trial) {
+        if self.looks.last().is_none_or(|look| look.at.elapsed() > JUST_BEFORE) {
+            self.look(trial);
+        }
+        self.measured.get_or_insert_with(|| (Duration::ZERO, "its stacks were taken when its workload had failed".to_owned()));
     }
 
     /// Whether nothing has moved for the whole of `stall`.
@@ -220,23 +232,40 @@ impl Stall {
 
     fn standing(&self, process: &ProcessStacks, line: u64) -> Standing {
         let blotted = |text: &str| secrets::blot(text, &self.hidden).into_owned();
-        let stack = process.main_stack().map_or(&[][..], |stack| &stack.frames[..]);
+        let stacks = if let Python::Stacks { threads, .. } = &process.python { &threads[..] } else { &[] };
+        let mut threads: Vec<StandingThread> = Vec::new();
+        // After the process and its main thread; the head of a stack is a line too.
+        let mut head = line + 2;
+        for stack in stacks.iter().take(THREADS) {
+            let wait = stack.id.and_then(|id| process.waits.iter().find(|(thread, _)| *thread == id));
+            threads.push(StandingThread {
+                name: stack.name.as_deref().map(blotted),
+                wait: wait.map(|(_, kind)| kind.words().to_owned()),
+                frames: self.frames(&stack.frames, head + 1),
+            });
+            head += 1 + stack.frames.len() as u64;
+        }
+        let mut threads = threads.into_iter();
+        Standing {
+            pid: process.pid,
+            title: blotted(&secrets::masked_title(&process.title)),
+            wait: process.main.kind.words().to_owned(),
+            frames: threads.next().map(|main| main.frames).unwrap_or_default(),
+            threads: threads.collect(),
+            line,
+        }
+    }
+
+    /// The innermost entries of a stack whose first one is in a line of the file of stacks.
+    fn frames(&self, stack: &[StackFrame], first: u64) -> Vec<Frame> {
         let left_out = stack.len().saturating_sub(FRAMES);
-        // After the process, its main thread, and the head of the first stack.
-        let first = line + 3 + left_out as u64;
-        let frame = |(at, frame): (u64, &stacks::StackFrame)| Frame {
-            file: blotted(&frame.file),
+        let frame = |(at, frame): (u64, &StackFrame)| Frame {
+            file: secrets::blot(&frame.file, &self.hidden).into_owned(),
             line: frame.line,
             function: Some(frame.function.clone()),
             source: None,
             at,
         };
-        Standing {
-            pid: process.pid,
-            title: blotted(&secrets::masked_title(&process.title)),
-            wait: process.main.kind.words().to_owned(),
-            frames: (first..).zip(&stack[left_out..]).map(frame).collect(),
-            line,
-        }
+        (first + left_out as u64..).zip(&stack[left_out..]).map(frame).collect()
     }
 }

@@ -188,7 +188,7 @@ fn launch(
         Err(error) => not_started(plan, order, &error, readers)?,
     };
     seen.unread = openings.unread();
-    let owed = after::settle(place, plan, order, gpus, seen.samples.as_mut(), emit)?;
+    let owed = after::settle(place, plan, order, gpus, &seen.facts.pids, seen.samples.as_mut(), emit)?;
     seen.facts.owed.extend(owed);
     if let Some(private) = &private {
         private.forget_bytecode();

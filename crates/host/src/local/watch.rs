@@ -2,19 +2,20 @@
 
 mod ending;
 mod evidence;
+mod limit;
 mod telling;
 
 use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bystander_lab::cause::{self, CauseReader, Scanner, StopWhy, TrialFacts};
+use bystander_lab::cause::{self, CauseReader, PartDied, Scanner, StopWhy, TrialFacts};
 use bystander_lab::live::{Live, Phase};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
 use bystander_model::hit::Receipt;
-use bystander_model::ids::TrialId;
+use bystander_model::ids::{TimeNs, TrialId};
 use bystander_model::reading::{LogBlock, LogLine};
 use bystander_supervise::Canceller;
 use bystander_supervise::command::Command;
@@ -26,6 +27,7 @@ use bystander_supervise::trial::event::{Finished, TrialEvent};
 use super::deliver::Private;
 use super::foreign;
 use super::instruments::Probes;
+use super::parts::Parts;
 use super::ready::{self, Treatments};
 use super::seen::Seen;
 use super::stall::Stall;
@@ -34,6 +36,8 @@ use crate::{metrics, secrets};
 
 /// How long one wait for the program lasts before the other things are looked at.
 const TURN: Duration = Duration::from_millis(25);
+/// The same while a process may end at any moment, and how is known only until its parent asks.
+const SHORT_TURN: Duration = Duration::from_millis(4);
 /// How long one wait for the workload lasts before the program is looked at again.
 const WORKLOAD_TURN: Duration = Duration::from_millis(10);
 
@@ -58,8 +62,13 @@ pub(super) struct Watch<'a> {
     broken: Option<OutputError>,
     /// Whether output was passed over, because the user wants to stop.
     unread: bool,
+    /// Whether the screen was told that every condition holds.
+    seems_ready: bool,
     telling: telling::Telling,
     stall: Stall,
+    parts: Parts,
+    /// The time limit, once it was reached.
+    limit: Option<TimeNs>,
     treatments: Treatments,
     /// The probes of the trial's cell.
     own_probes: Vec<String>,
@@ -82,6 +91,7 @@ impl<'a> Watch<'a> {
         facts.expects_ready = plan.program.ready.is_some();
         facts.expects_workload = plan.workload.is_some();
         let stall = Stall::new(plan.program.stall, folder, &hidden);
+        let parts = Parts::new(plan.program.stall, &hidden);
         Self {
             plan,
             trial: order.trial,
@@ -101,8 +111,11 @@ impl<'a> Watch<'a> {
             gone: false,
             broken: None,
             unread: false,
+            seems_ready: false,
             telling: telling::Telling::new(&Live::default(), order.trial),
             stall,
+            parts,
+            limit: None,
             treatments: Treatments::new(plan, &order.slot.cell, order.trial),
             own_probes: plan.probes_of(&order.slot.cell).map(|probe| probe.spec.name.clone()).collect(),
         }
@@ -139,7 +152,8 @@ impl<'a> Watch<'a> {
         self.stop(&mut trial, why);
         let finished = trial.finish(self.plan.program.grace, |event| self.take(event));
         let ended = trial.now_ns();
-        if self.unread {
+        self.ended_well(trial.started_ns(), emit)?;
+        if self.unread || trial.has_passed_over() {
             // Also where it had ended before: what its output would have told is not known.
             self.facts.stopped = Some(cause::Stopped { at: ended, why: StopWhy::Interrupted });
         }
@@ -165,7 +179,8 @@ impl<'a> Watch<'a> {
         emit: &mut Emit<'_>,
     ) -> Result<Option<StopWhy>, Box<dyn Error + Send + Sync>> {
         // A program that never stops writing must not keep the rest waiting: hits fill their ring, and a workload its pipe.
-        let until = deadline.min(Instant::now() + TURN);
+        let next = Instant::now() + if self.parts.is_watchful() { SHORT_TURN } else { TURN };
+        let until = if self.limit.is_some() { next } else { next.min(deadline) };
         let wait = if self.workload.is_some() { Duration::ZERO } else { until.saturating_duration_since(Instant::now()) };
         let mut waited = false;
         while let Some(event) = trial.next(if waited { Duration::ZERO } else { wait }) {
@@ -179,6 +194,7 @@ impl<'a> Watch<'a> {
             }
         }
         self.telling.turn();
+        self.tell_ready(trial);
         let held = trial.holds();
         self.telling.memory(held.rss_bytes, held.gpu_bytes);
         self.read_hits(emit)?;
@@ -186,6 +202,7 @@ impl<'a> Watch<'a> {
             return Ok(Some(StopWhy::Done));
         }
         if self.canceller.is_cancelled() {
+            trial.pass_over();
             return Ok(Some(StopWhy::Interrupted));
         }
         if let Some(workload) = &mut self.workload
@@ -206,10 +223,30 @@ impl<'a> Watch<'a> {
         if self.exited || void {
             return Ok(Some(StopWhy::Done));
         }
+        if let Some((died, span)) = self.waits_in_vain(trial) {
+            self.facts.part_died = Some(died);
+            return Ok(Some(StopWhy::PartDied { span_s: span.as_secs_f64() }));
+        }
         if let Some(why) = self.stall.turn(trial, &self.scanner, self.facts.ready.is_some()) {
             return Ok(Some(why));
         }
-        Ok((Instant::now() >= deadline).then_some(StopWhy::TimeLimit { limit_s: self.plan.program.timeout.as_secs_f64() }))
+        Ok(if Instant::now() >= deadline { self.at_limit(trial) } else { None })
+    }
+
+    /// Tells that everything holds while it is seen whether that lasts, or that it does not any more.
+    fn tell_ready(&mut self, trial: &Trial) {
+        let holds = trial.holding().is_some() && !self.exited;
+        if self.facts.ready.is_none() && holds != self.seems_ready {
+            self.seems_ready = holds;
+            self.telling.phase(if holds { Phase::Ready } else { Phase::Loading });
+        }
+    }
+
+    /// What has died of a program that is still waited for to be ready.
+    fn waits_in_vain(&mut self, trial: &Trial) -> Option<(PartDied, Duration)> {
+        let waits = self.facts.expects_ready && self.facts.ready.is_none() && self.limit.is_none() && trial.holding().is_none();
+        // What is not read yet may be the word that it is ready.
+        if waits { self.parts.turn(trial, &self.scanner).filter(|_| !trial.has_unread()) } else { None }
     }
 
     /// Whether a private mount is gone, which voids the trial whatever comes.
@@ -231,6 +268,9 @@ impl<'a> Watch<'a> {
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         let evidence = self.evidence_of(readiness, trial.started_ns());
         let after_s = readiness.time_ns.seconds_since(trial.started_ns());
+        if self.is_late(readiness, after_s) {
+            return Ok(());
+        }
         emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         self.telling.phase(Phase::Ready);

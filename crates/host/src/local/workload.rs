@@ -17,7 +17,7 @@ use bystander_supervise::Canceller;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::output::{self as supervise, Line, OutputPaths, StreamSummary};
 use bystander_supervise::trial::event::TrialEvent;
-use bystander_supervise::trial::{StartError, Trial, TrialSpec};
+use bystander_supervise::trial::{AtLimit, StartError, Trial, TrialSpec};
 
 use crate::{metrics, secrets};
 
@@ -130,22 +130,37 @@ impl Running {
     pub(super) fn wait(&mut self, at_most: Duration, metrics: &mut metrics::Reader) -> bool {
         let until = Instant::now() + at_most;
         while self.end.is_none() {
-            if Instant::now() >= self.deadline {
+            let now = Instant::now();
+            if now >= self.deadline && self.has_told_by_now() {
                 self.end = Some(self.lines.end(None, None, true));
                 break;
             }
-            match self.trial.next(until.saturating_duration_since(Instant::now())) {
+            match self.trial.next(until.saturating_duration_since(now)) {
                 Some(TrialEvent::Line(line)) => self.lines.read(&line, metrics),
                 Some(TrialEvent::Lines(lines)) => self.lines.read_many(&lines, metrics),
                 Some(TrialEvent::Exited(exit)) => {
-                    self.end = Some(self.lines.end(exit.status.code(), exit.status.signal(), false));
+                    let late = now >= self.deadline && exit.time_ns > self.trial.limit();
+                    self.end = Some(match late {
+                        true => self.lines.end(None, None, true),
+                        false => self.lines.end(exit.status.code(), exit.status.signal(), false),
+                    });
                 }
                 Some(TrialEvent::KeeperLost(_)) => self.end = Some(self.lines.end(None, None, false)),
                 Some(_) => {}
                 None => break,
             }
+            // One that writes without end must not keep the program waiting, nor who wants to stop.
+            if Instant::now() >= until {
+                break;
+            }
         }
         self.end.is_some()
+    }
+
+    /// Whether all was told that it had written when this was asked first: at its time limit, or the program's.
+    pub(super) fn has_told_by_now(&mut self) -> bool {
+        self.trial.limit();
+        self.trial.at_limit() != AtLimit::Open
     }
 
     /// Ends what is left of it.
@@ -158,6 +173,10 @@ impl Running {
         });
         // What it said while it was ended counts too: a traceback may come after the exit was seen.
         let end = match (self.end, finished.exit) {
+            // Its end had not been heard of yet when its time was over.
+            (Some(end), Some(exit)) if end.timed_out && exit.time_ns <= self.trial.limit() => {
+                lines.end(exit.status.code(), exit.status.signal(), false)
+            }
             (Some(end), _) => lines.end(end.exit, end.signal, end.timed_out),
             (None, Some(exit)) => lines.end(exit.status.code(), exit.status.signal(), false),
             (None, None) => lines.end(None, None, false),

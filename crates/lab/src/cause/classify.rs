@@ -8,7 +8,7 @@ use bystander_model::evidence::Evidence;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 
 use super::clip::clip;
-use super::early::{died_unasked, never_ready, too_early};
+use super::early::{died_unasked, never_ready, stopped_answering, too_early, with_places};
 use super::ended::{
     cause, ended_by_itself, exit_evidence, exited, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of, signalled, starved,
     telling_line, timed_out, workload, workload_evidence,
@@ -16,6 +16,7 @@ use super::ended::{
 use super::facts::{StopWhy, TrialFacts};
 use super::fate::{Fate, fate, survived};
 use super::first::first_cause;
+use super::part::went_on;
 use super::reader::CauseReader;
 use super::scheduler;
 use super::standstill;
@@ -66,14 +67,19 @@ fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cau
     if is_completed(facts) {
         return (Outcome::Completed, None);
     }
-    match facts.stop_why() {
+    // Who had ended by then was not ended for it, whenever that was heard of.
+    match facts.stop_why().filter(|_| !ended_by_itself(facts)) {
         Some(StopWhy::TimeLimit { limit_s }) => return (Outcome::TimedOut, Some(at_limit(facts, first, *limit_s))),
         Some(StopWhy::Stalled { span_s }) => return stalled(facts, first, *span_s),
+        Some(StopWhy::PartDied { span_s }) => {
+            let died = went_on(facts, first.map(|first| from_traceback(facts, first)), *span_s);
+            return (Outcome::Failed, Some(complete(facts, died)));
+        }
         _ => {}
     }
     if let Some(cause) = failure(facts, first) {
         let late = facts.workload.as_ref().is_some_and(|end| end.timed_out) && !ended_by_itself(facts);
-        let late = late || cause.class.starts_with("timeout.");
+        let late = late || cause.class.starts_with("timeout.") || cause.class == "hang";
         let outcome = match cause.group {
             CauseGroup::Infrastructure => Outcome::Void,
             _ if late => Outcome::TimedOut,
@@ -163,9 +169,10 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
         (None, None) if starved_row.is_some() => starved(facts, starved_row?),
         (Some(raised), None) if !crashed(facts) => raised,
         (raised, None) if itself => with_evidence_of(without_traceback(facts), raised),
-        (_, None) => match &facts.too_early {
-            Some(shown) => too_early(facts, work?, shown),
-            None => workload(facts, work?),
+        (_, None) => match (&facts.too_early, &facts.unanswering) {
+            (Some(shown), _) => too_early(facts, work?, shown),
+            (None, Some(found)) => with_places(facts, stopped_answering(facts, work?, found)),
+            (None, None) => with_places(facts, workload(facts, work?)),
         },
     };
     let cause = if first.is_none() { with_survived(facts, cause) } else { cause };

@@ -5,13 +5,14 @@ use bystander_model::ids::TimeNs;
 use bystander_model::outcome::{Cause, CauseGroup};
 
 use super::ended::{cause, ended_by_itself, workload};
-use super::facts::{TrialFacts, WorkloadEnd};
+use super::facts::{TrialFacts, Unanswering, WorkloadEnd};
+use super::standstill;
 
-/// Every condition of readiness held since then, and it ended with an exit code before that had lasted.
-pub(super) fn died_holding(facts: &TrialFacts, held: TimeNs, code: i32, shell: &str) -> Cause {
+/// Every condition of readiness held since then, and it ended before that had lasted: how, in words that fit after "it", and in short.
+pub(super) fn died_holding(facts: &TrialFacts, held: TimeNs, how: &str, short: &str) -> Cause {
     let after = facts.ended.map_or(0.0, |ended| ended.seconds_since(held).max(0.0));
-    let text = format!("every condition of readiness held, and {after:.2} s later it ended with exit code {code}{shell}");
-    cause("ready_then_died", CauseGroup::Target, format!("exit code {code} after ready"), text)
+    let text = format!("every condition of readiness held, and {after:.2} s later it {how}");
+    cause("ready_then_died", CauseGroup::Target, format!("{short} after ready"), text)
 }
 
 /// The work failed on a program that was not ready for it, whatever it had shown before.
@@ -23,6 +24,31 @@ pub(super) fn too_early(facts: &TrialFacts, end: &WorkloadEnd, shown: &Evidence)
     early.evidence.extend(facts.ready.iter().flat_map(|ready| ready.evidence.clone()));
     early.evidence.extend(evidence);
     early
+}
+
+/// The work failed on a program that had been ready and has stopped answering, while its processes live.
+pub(super) fn stopped_answering(facts: &TrialFacts, end: &WorkloadEnd, found: &Unanswering) -> Cause {
+    let Cause { signature, text, evidence, .. } = workload(facts, end);
+    let text = format!("it was ready, and stopped answering under its workload: {}; {text}", found.shown.text);
+    let (class, signature) = match (found.silent, &facts.standstill) {
+        (true, Some(still)) => ("hang", standstill::signature(facts, still)),
+        (true, None) => ("hang", "hang under its workload".to_owned()),
+        (false, _) => ("died_under_load", format!("stopped answering under its workload; {signature}")),
+    };
+    let mut stopped = cause(class, CauseGroup::Target, signature, text);
+    stopped.evidence.push(found.shown.clone());
+    stopped.evidence.extend(evidence);
+    stopped.evidence.extend(facts.ready.iter().flat_map(|ready| ready.evidence.clone()));
+    stopped
+}
+
+/// Adds where the processes stood when the work had failed, where that was looked at.
+pub(super) fn with_places(facts: &TrialFacts, mut cause: Cause) -> Cause {
+    if let Some(found) = &facts.standstill {
+        cause.text = format!("{}; {}", cause.text, standstill::places(facts, found));
+        cause.evidence.extend(standstill::evidence(facts, found));
+    }
+    cause
 }
 
 /// Why a program that was to be ready never was, as evidence.

@@ -152,7 +152,15 @@ pub(super) fn signalled(facts: &TrialFacts, signal: i32) -> Cause {
         if matches!(name.as_str(), "SIGKILL" | "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP") { "; who sent it is not known" } else { "" };
     let load = if facts.under_load { " while its workload ran" } else { "" };
     let text = format!("ended by {name}{shell}{}{load}{who}", after_ready(facts));
-    told_by_lines(facts, cause(&format!("signal.{name}"), CauseGroup::Target, format!("ended by {name}"), text))
+    let made = if facts.ready.is_some() {
+        let class = if facts.under_load { "died_under_load" } else { "ready_then_died" };
+        cause(class, CauseGroup::Target, format!("ended by {name} after ready"), text)
+    } else if let Some(held) = facts.held {
+        died_holding(facts, held, &format!("was ended by {name}{shell}"), &format!("ended by {name}"))
+    } else {
+        cause(&format!("signal.{name}"), CauseGroup::Target, format!("ended by {name}"), text)
+    };
+    told_by_lines(facts, made)
 }
 
 /// The signal that ended the main process, or the one that its exit code stands for: a shell adds 128 to the signal that ended its command.
@@ -184,7 +192,7 @@ pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
         let text = format!("it was ready, and then ended with exit code {code}{shell}{load} before it was asked to");
         cause(class, CauseGroup::Target, format!("exit code {code} after ready"), text)
     } else if let Some(held) = facts.held {
-        died_holding(facts, held, code, &shell)
+        died_holding(facts, held, &format!("ended with exit code {code}{shell}"), &format!("exit code {code}"))
     } else if code == 0 {
         cause("exited_early", CauseGroup::Target, "exit code 0 before ready", "it ended with exit code 0 without having been ready")
     } else {
@@ -254,7 +262,10 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
         _ => "it was still running",
     };
     let measured = facts.progress.as_ref().map_or_else(String::new, |progress| format!(" ({})", progress.text));
-    let mut text = format!("{what} at the time limit of {limit_s} s{measured}");
+    let unready = facts.unready.as_ref().filter(|_| facts.ready.is_none());
+    // Why it was not ready says most, so it stands first.
+    let not_ready = unready.map_or_else(String::new, |why| format!("never ready: {why}; "));
+    let mut text = format!("{not_ready}{what} at the time limit of {limit_s} s{measured}");
     let mut signature = format!("timeout, {state}");
     let last = facts.scan.last_line();
     if let Some(line) = last {
@@ -268,9 +279,7 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
     if let Some(found) = &facts.standstill {
         text = format!("{text}; {}", super::standstill::places(facts, found));
     }
-    let unready = facts.unready.as_ref().filter(|_| facts.ready.is_none());
     if let Some(why) = unready {
-        text = format!("{text}; not ready: {why}");
         signature = format!("{signature}; not ready: {}", mask(why));
     }
     let mut cause = cause(&format!("timeout.{state}"), CauseGroup::Target, signature, text);

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use bystander_model::edit::AppliedEdit;
-use bystander_model::evidence::Evidence;
+use bystander_model::evidence::{Evidence, Stream};
 use bystander_model::ids::{TimeNs, TrialId};
 
+use super::kept::KeptLine;
 use super::scan::Scan;
 use super::standstill::Standstill;
 
@@ -28,6 +29,10 @@ pub struct TrialFacts {
     pub held: Option<TimeNs>,
     /// What shows that a program that was ready was not ready for work yet: its conditions held no more, or its first requests were refused.
     pub too_early: Option<Evidence>,
+    /// What shows that a part of a program was dead that was still waited for to be ready.
+    pub part_died: Option<PartDied>,
+    /// What shows that a program that was ready has stopped answering, looked at when its workload had failed.
+    pub unanswering: Option<Unanswering>,
     /// What was seen of the trial's own level and instruments: its treatment, the accounts of its probes.
     pub shown: Vec<Evidence>,
     /// What was left of its tree when it had ended, or was asked to end, and what that took.
@@ -83,6 +88,8 @@ impl TrialFacts {
             unready: None,
             held: None,
             too_early: None,
+            part_died: None,
+            unanswering: None,
             shown: Vec::new(),
             left: None,
             expects_workload: false,
@@ -145,6 +152,26 @@ pub struct ReadySeen {
     pub evidence: Vec<Evidence>,
 }
 
+/// A process of the program had ended by an exception that nobody caught, or an engine says itself that it is dead.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartDied {
+    /// How that is known, such as `process 17 (python3 engine.py) ended with exit code 1`.
+    pub how: String,
+    /// The traceback that ended the process: its stream and its first line.
+    pub traceback: Option<(Stream, u64)>,
+    /// Where the engine says it.
+    pub said: Option<KeptLine>,
+}
+
+/// The program was ready, and answers no more as it did.
+#[derive(Debug, Clone)]
+pub struct Unanswering {
+    /// What shows it.
+    pub shown: Evidence,
+    /// Whether it takes questions and gives no answer in time, rather than to refuse them.
+    pub silent: bool,
+}
+
 /// Bystander began to end the program.
 #[derive(Debug, Clone)]
 pub struct Stopped {
@@ -166,6 +193,11 @@ pub enum StopWhy {
     },
     /// Nothing of it moved, or nobody was served, for so long that it is taken for dead; in seconds.
     Stalled {
+        /// For how long.
+        span_s: f64,
+    },
+    /// A part of it had died before it was ready, and it went on without it for so long, in seconds.
+    PartDied {
         /// For how long.
         span_s: f64,
     },

@@ -38,6 +38,10 @@ pub(super) enum Fate<'a> {
 
 /// Tells what a traceback has to do with the end of the program.
 pub(super) fn fate<'a>(facts: &'a TrialFacts, traceback: &Traceback) -> Fate<'a> {
+    let of_the_dead = facts.part_died.as_ref().and_then(|died| died.traceback);
+    if of_the_dead == Some((traceback.stream, traceback.first_line)) {
+        return Fate::Ended;
+    }
     if !traceback.bare || traceback.interleaved || traceback.rank.is_some() {
         return Fate::Ended;
     }
@@ -62,7 +66,7 @@ fn stood_still(facts: &TrialFacts) -> bool {
     match facts.stop_why() {
         Some(StopWhy::Stalled { .. }) => true,
         Some(StopWhy::TimeLimit { .. }) => facts.progress.as_ref().is_some_and(|progress| !progress.moving),
-        Some(StopWhy::Done | StopWhy::Interrupted) | None => false,
+        Some(StopWhy::Done | StopWhy::PartDied { .. } | StopWhy::Interrupted) | None => false,
     }
 }
 

@@ -34,6 +34,60 @@ pub(super) fn program_entry<'a>(frames: &'a [Frame], place: &Place) -> Option<&'
     package.and_then(innermost).or_else(|| frames.last())
 }
 
+/// How far inside the program a thread stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Depth {
+    /// It waits to be given something to do: for a connection, an event, or work for a pool.
+    Idle,
+    /// In code of Python or of libraries alone.
+    Outside,
+    /// In a library that the program has called.
+    Called,
+    /// In the program's own code, or in a native call of it.
+    Own,
+}
+
+/// Where threads wait that have nothing to do: the end of the file's name, and the function.
+const IDLE: [(&str, &str); 14] = [
+    ("selectors.py", "select"),
+    ("socket.py", "accept"),
+    ("socketserver.py", "serve_forever"),
+    ("socketserver.py", "get_request"),
+    ("asyncio/base_events.py", "_run_once"),
+    ("asyncio/base_events.py", "run_forever"),
+    ("asyncio/runners.py", "run"),
+    ("concurrent/futures/thread.py", "_worker"),
+    ("concurrent/futures/process.py", "wait_result_broken_or_wakeup"),
+    ("multiprocessing/pool.py", "worker"),
+    ("multiprocessing/resource_tracker.py", "main"),
+    ("multiprocessing/queues.py", "_feed"),
+    ("logging/handlers.py", "_monitor"),
+    ("tqdm/_monitor.py", "run"),
+];
+/// Entries at the inner end of a stack among which an idle wait is looked for: what it itself calls stands inside it.
+const IDLE_WITHIN: usize = 3;
+
+/// Tells how far inside the program a stack is, outermost entry first.
+pub(super) fn depth(frames: &[Frame], place: &Place) -> Depth {
+    let owners: Vec<Owner> = frames.iter().map(|frame| owner(frame, place)).collect();
+    let is_idle = |frame: &Frame| {
+        let function = frame.function.as_deref().unwrap_or("").rsplit('.').next().unwrap_or("");
+        IDLE.iter().any(|(file, name)| function == *name && frame.file.ends_with(file))
+    };
+    // An entry of the program inside of it shows that it was given something to do.
+    let inner = owners.iter().rposition(|owner| *owner == Owner::Program).map_or(0, |at| at + 1);
+    let from = inner.max(frames.len().saturating_sub(IDLE_WITHIN));
+    if frames.is_empty() || frames[from..].iter().any(is_idle) {
+        return Depth::Idle;
+    }
+    match owners.last() {
+        Some(Owner::Program) => Depth::Own,
+        _ if owners.contains(&Owner::Program) => Depth::Called,
+        _ if owners.iter().any(|owner| matches!(owner, Owner::Package(_))) => Depth::Called,
+        _ => Depth::Outside,
+    }
+}
+
 fn owner(frame: &Frame, place: &Place) -> Owner {
     let file = frame.file.replace('\\', "/");
     if file.starts_with('<') {
@@ -61,8 +115,45 @@ pub(crate) fn short_file(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{program_frame, short_file};
+    use super::{Depth, depth, program_frame, short_file};
     use crate::cause::{Frame, Link, Place, Raised};
+
+    #[test]
+    fn who_waits_for_work_is_told_from_who_is_at_it() {
+        let place = Place { cwd: "/app".into(), real: |_| None };
+        let told = |entries: &[(&str, &str)]| {
+            let frame = |(file, function): &(&str, &str)| Frame {
+                file: (*file).into(),
+                line: 1,
+                function: Some((*function).into()),
+                source: None,
+                at: 1,
+            };
+            depth(&entries.iter().map(frame).collect::<Vec<_>>(), &place)
+        };
+        let python = "/usr/lib/python3.11/";
+        let file = |name: &str| format!("{python}{name}");
+        let (threading, selectors, server, pool, queue) =
+            (file("threading.py"), file("selectors.py"), file("socketserver.py"), file("concurrent/futures/thread.py"), file("queue.py"));
+        assert_eq!(told(&[("/app/serve.py", "<module>"), (&server, "serve_forever"), (&selectors, "select")]), Depth::Idle);
+        assert_eq!(told(&[(&threading, "_bootstrap"), (&threading, "run"), (&pool, "_worker")]), Depth::Idle);
+        assert_eq!(told(&[(&threading, "_bootstrap"), (&pool, "_worker"), ("/app/serve.py", "generate")]), Depth::Own);
+        assert_eq!(
+            told(&[
+                (&server, "serve_forever"),
+                (&server, "process_request"),
+                ("/app/serve.py", "do_POST"),
+                (&queue, "get"),
+                (&threading, "wait")
+            ]),
+            Depth::Called
+        );
+        assert_eq!(told(&[(&server, "serve_forever"), ("/app/serve.py", "do_POST")]), Depth::Own);
+        assert_eq!(told(&[("/venv/lib/python3.12/site-packages/vllm/engine.py", "step")]), Depth::Called);
+        assert_eq!(told(&[(&threading, "_bootstrap"), (&threading, "wait")]), Depth::Outside);
+        assert_eq!(told(&[]), Depth::Idle);
+        assert!(Depth::Own > Depth::Called && Depth::Called > Depth::Outside && Depth::Outside > Depth::Idle);
+    }
 
     fn stack(files: &[&str]) -> Raised {
         let frames = files.iter().enumerate().map(|(at, file)| Frame {

@@ -15,6 +15,7 @@ use regex::Regex;
 use super::assemble::Lane;
 use super::clip::{LOOKED_AT, clip, without_colour};
 use super::kept::{Ends, KeptLine};
+use super::part;
 use super::prefix::{self, Prefixed};
 use super::scheduler;
 use super::sieve::{Care, TELLS};
@@ -134,6 +135,7 @@ pub struct Scanner {
     ports: Ends<KeptLine>,
     scheduler: Ends<KeptLine>,
     pulse: Pulse,
+    dead: Option<KeptLine>,
     lines: u64,
 }
 
@@ -155,6 +157,7 @@ impl Scanner {
             ports: Ends::new(4),
             scheduler: Ends::new(4),
             pulse: Pulse::default(),
+            dead: None,
             lines: 0,
         }
     }
@@ -229,6 +232,9 @@ impl Scanner {
         if ERRS.is_match(text) {
             self.errors.push(KeptLine::of(line, text));
         }
+        if self.dead.is_none() && part::says_dead(text) {
+            self.dead = Some(KeptLine::of(line, text));
+        }
         if SCHEDULER.is_match(text) {
             self.scheduler.push(KeptLine::of(line, text));
         }
@@ -254,6 +260,20 @@ impl Scanner {
     pub fn has_traceback(&self) -> bool {
         let pending = self.readers.iter().flat_map(|reader| &reader.lanes).filter_map(|(_, lane)| lane.latest());
         self.tracebacks.iter().chain(pending).any(|traceback| traceback.complete && !traceback.harmless)
+    }
+
+    /// The latest traceback that was read whole and that nothing says was harmless.
+    #[must_use]
+    pub fn latest_traceback(&self) -> Option<&Traceback> {
+        let pending = self.readers.iter().flat_map(|reader| &reader.lanes).filter_map(|(_, lane)| lane.latest());
+        let whole = self.tracebacks.iter().chain(pending).filter(|traceback| traceback.complete && !traceback.harmless);
+        whole.max_by_key(|traceback| (traceback.time, traceback.first_line))
+    }
+
+    /// The first line in which an engine says of itself that it is dead.
+    #[must_use]
+    pub fn says_dead(&self) -> Option<&KeptLine> {
+        self.dead.as_ref()
     }
 
     /// Ends the log.

@@ -11,7 +11,7 @@ use bystander_model::outcome::{Cause, CauseGroup};
 use super::clip::clip;
 use super::ended::{cause, exit_evidence};
 use super::facts::TrialFacts;
-use super::program::{program_entry, short_file};
+use super::program::{depth, program_entry, short_file};
 use super::traceback::Frame;
 
 /// Processes that are named in a cause's text.
@@ -43,17 +43,53 @@ pub struct Standing {
     pub wait: String,
     /// The Python stack of its main thread, outermost entry first; empty where it has none or it could not be read.
     pub frames: Vec<Frame>,
+    /// The Python stacks of its other threads.
+    pub threads: Vec<StandingThread>,
     /// Its first line in the file of stacks, from 1.
     pub line: u64,
 }
 
+/// Where a thread beside the main one stood.
+#[derive(Debug, Clone)]
+pub struct StandingThread {
+    /// Its name, where Python has one.
+    pub name: Option<String>,
+    /// What it did, where that is known.
+    pub wait: Option<String>,
+    /// Its Python stack, outermost entry first.
+    pub frames: Vec<Frame>,
+}
+
+/// The place that tells most of a process: of its thread that is farthest inside the program.
+struct Telling<'a> {
+    frame: &'a Frame,
+    /// The thread, where it is not the main one.
+    thread: Option<&'a StandingThread>,
+}
+
 impl Standing {
+    /// The place that tells most: threads in the program's own code come before those that wait to be given something to do, the main thread first.
+    fn telling(&self, facts: &TrialFacts) -> Option<Telling<'_>> {
+        let main = std::iter::once((&self.frames, None));
+        let all = main.chain(self.threads.iter().map(|thread| (&thread.frames, Some(thread))));
+        let placed = all.filter_map(|(frames, thread)| {
+            Some((depth(frames, &facts.place), Telling { frame: program_entry(frames, &facts.place)?, thread }))
+        });
+        // Of equals the first.
+        placed.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, telling)| telling)
+    }
+
     /// The innermost entry that is the program's own, or what the process waits for.
     fn words(&self, facts: &TrialFacts) -> String {
-        let text = match program_entry(&self.frames, &facts.place) {
-            Some(frame) => {
+        let text = match self.telling(facts) {
+            Some(Telling { frame, thread }) => {
                 let function = frame.function.as_deref().unwrap_or("?");
-                format!("pid {} in {function}, {}:{}, {}", self.pid, short_file(&frame.file), frame.line, self.wait)
+                let (who, wait) = match thread {
+                    None => (String::new(), Some(&self.wait)),
+                    Some(thread) => (format!(", thread {},", thread.name.as_deref().unwrap_or("without a name")), thread.wait.as_ref()),
+                };
+                let wait = wait.map_or_else(String::new, |wait| format!(", {wait}"));
+                format!("pid {}{who} in {function}, {}:{}{wait}", self.pid, short_file(&frame.file), frame.line)
             }
             None => format!("pid {} ({}) {}", self.pid, self.title, self.wait),
         };
@@ -62,12 +98,12 @@ impl Standing {
 
     /// What is the same wherever the same hang happens.
     fn mark(&self, facts: &TrialFacts) -> Option<String> {
-        let frame = program_entry(&self.frames, &facts.place)?;
+        let frame = self.telling(facts)?.frame;
         Some(format!("{}:{}", short_file(&frame.file), frame.function.as_deref().unwrap_or("?").rsplit('.').next().unwrap_or("?")))
     }
 
     fn evidence(&self, facts: &TrialFacts) -> Evidence {
-        let line = program_entry(&self.frames, &facts.place).map_or(self.line, |frame| frame.at);
+        let line = self.telling(facts).map_or(self.line, |telling| telling.frame.at);
         Evidence::log(facts.trial, Stream::Stacks, line, self.words(facts))
     }
 }
@@ -83,13 +119,18 @@ pub(super) fn hang(facts: &TrialFacts, found: &Standstill) -> Cause {
         ""
     };
     let text = format!("it hung{when}: {}{sure}; {}", found.measured, places(facts, found));
-    let marks: BTreeSet<String> = found.processes.iter().filter_map(|process| process.mark(facts)).collect();
-    let marks = if marks.is_empty() { "no Python stack".to_owned() } else { marks.into_iter().collect::<Vec<_>>().join(", ") };
-    let mut cause = cause("hang", CauseGroup::Target, format!("hang in {marks}"), text);
+    let mut cause = cause("hang", CauseGroup::Target, signature(facts, found), text);
     cause.evidence = evidence(facts, found);
     cause.evidence.extend(facts.scan.last_line().map(|line| line.evidence(facts.trial)));
     cause.evidence.extend(exit_evidence(facts));
     cause
+}
+
+/// What is the same wherever the same hang happens: the places of all processes.
+pub(super) fn signature(facts: &TrialFacts, found: &Standstill) -> String {
+    let marks: BTreeSet<String> = found.processes.iter().filter_map(|process| process.mark(facts)).collect();
+    let marks = if marks.is_empty() { "no Python stack".to_owned() } else { marks.into_iter().collect::<Vec<_>>().join(", ") };
+    format!("hang in {marks}")
 }
 
 /// Where its processes stood, in words.
@@ -98,8 +139,7 @@ pub(super) fn places(facts: &TrialFacts, found: &Standstill) -> String {
         return "where its processes stood is not known".into();
     }
     // Processes with a place in the program say more than their launchers.
-    let (told, others): (Vec<&Standing>, Vec<&Standing>) =
-        found.processes.iter().partition(|process| program_entry(&process.frames, &facts.place).is_some());
+    let (told, others): (Vec<&Standing>, Vec<&Standing>) = found.processes.iter().partition(|process| process.telling(facts).is_some());
     let words: Vec<String> = told.iter().chain(&others).take(NAMED).map(|process| process.words(facts)).collect();
     let more = found.processes.len().saturating_sub(NAMED);
     let more = if more > 0 { format!("; {more} more processes") } else { String::new() };

@@ -8,6 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Template;
 
+/// How long everything must go on holding before a workload, which tests the program itself.
+pub const STABLE: Duration = Duration::from_millis(250);
+/// The same where nothing is asked of the program once it is ready: what dies of its first warm-up, or of a thread that it has just started, does so in
+/// the first second or two.
+pub const STABLE_ALONE: Duration = Duration::from_secs(2);
+
 /// Conditions of readiness; all that are named must hold at the same time, and go on holding.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -28,11 +34,17 @@ pub struct Ready {
     pub command: Option<CommandReady>,
     /// An OpenAI-compatible server completes a prompt.
     pub generates: Option<GeneratesReady>,
-    /// How long all of it must go on holding; a quarter of a second where the file does not say.
+    /// How long all of it must go on holding; where the file does not say, [`STABLE`], or [`STABLE_ALONE`] without a workload.
     pub stable: Option<Duration>,
 }
 
 impl Ready {
+    /// Whether something is to be served. A program of which only its own word is asked may end well by itself once it has given it.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        !self.http.is_empty() || self.port.is_some() || self.generates.is_some()
+    }
+
     /// Every text with placeholders.
     pub fn texts(&self) -> impl Iterator<Item = &Template> {
         let command = self.command.iter().flat_map(|command| &command.command);

@@ -21,7 +21,8 @@ fn frame(file: &str, line: u32, function: &str, at: u64) -> Frame {
 }
 
 fn standing(pid: u32, frames: Vec<Frame>) -> Standing {
-    Standing { pid, title: format!("rank {pid}"), wait: "waits for a lock, with no limit of time".into(), frames, line: u64::from(pid) }
+    let wait = "waits for a lock, with no limit of time".into();
+    Standing { pid, title: format!("rank {pid}"), wait, frames, threads: Vec::new(), line: u64::from(pid) }
 }
 
 fn standstill(shown_by: Option<&str>) -> Standstill {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bystander_model::ids::TimeNs;
 use rustix::fs::OFlags;
@@ -27,6 +27,12 @@ pub(crate) const CHUNK: usize = 128 << 10;
 /// What the reading side may know of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
+    /// The pipe, as long as it is read.
+    pipe: Weak<OwnedFd>,
+    /// Bytes that were read from the pipe.
+    taken: u64,
+    /// As many of them are in the file, or never will be.
+    settled: u64,
     /// Bytes in the file.
     pub(crate) written: u64,
     /// Marks that the reading side has not taken yet.
@@ -47,11 +53,28 @@ pub(crate) fn with<T>(shared: &Shared, look: impl FnOnce(&mut Progress) -> T) ->
     look(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+impl Progress {
+    /// How many bytes the program has written until this moment: those that were read, and those that wait in the pipe.
+    pub(crate) fn come(&self) -> u64 {
+        self.taken.saturating_add(self.pipe.upgrade().map_or(0, |pipe| waiting(&pipe)))
+    }
+
+    /// Whether as many bytes of the program as that are in the file, or never will be.
+    pub(crate) fn has_settled(&self, come: u64) -> bool {
+        self.ended || self.settled >= come
+    }
+}
+
+/// Bytes that wait in a pipe.
+fn waiting(pipe: &OwnedFd) -> u64 {
+    ioctl_fionread(pipe).unwrap_or(0)
+}
+
 /// One stream on its way to its file.
 #[derive(Debug)]
 pub(crate) struct Capture {
-    /// `None` once it has ended.
-    pipe: Option<OwnedFd>,
+    /// `None` once it has ended. The reading side looks how much waits in it.
+    pipe: Option<Arc<OwnedFd>>,
     path: PathBuf,
     /// `None` once writing has failed.
     file: Option<File>,
@@ -95,6 +118,9 @@ impl Capture {
         rustix::fs::fcntl_setfl(&reader, OFlags::NONBLOCK).map_err(io::Error::from).map_err(failed(path))?;
         // A larger pipe is a courtesy to bursts; a user with many pipes may be refused it.
         let _ = fcntl_setpipe_size(&reader, PIPE_BYTES);
+        let reader = Arc::new(reader);
+        let shared = Shared::default();
+        with(&shared, |progress| progress.pipe = Arc::downgrade(&reader));
         let capture = Self {
             pipe: Some(reader),
             path: path.to_owned(),
@@ -105,7 +131,7 @@ impl Capture {
             marked: None,
             error: None,
             blotter: Blotter::new(hidden),
-            shared: Shared::default(),
+            shared,
         };
         Ok((capture, writer))
     }
@@ -135,7 +161,7 @@ impl Capture {
 
     /// The pipe, until its end.
     pub(crate) fn pipe(&self) -> Option<BorrowedFd<'_>> {
-        self.pipe.as_ref().map(AsFd::as_fd)
+        self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
     /// Bytes in the file.
@@ -146,7 +172,13 @@ impl Capture {
     /// Moves one chunk from the pipe to the file; [`Capture::error`] has what went wrong meanwhile.
     pub(crate) fn take(&mut self, buffer: &mut [u8], now: TimeNs) -> Taken {
         let Some(pipe) = &self.pipe else { return Taken::End };
-        match rustix::io::read(pipe, &mut *buffer) {
+        // In one step for whoever counts what was taken and what waits.
+        let read = with(&self.shared, |progress| {
+            let read = rustix::io::read(pipe, &mut *buffer);
+            progress.taken += read.map_or(0, |count| count as u64);
+            read
+        });
+        match read {
             Ok(0) => {
                 self.end(true);
                 Taken::End
@@ -158,6 +190,7 @@ impl Capture {
                     let shown = self.blotter.pass(&buffer[..count]);
                     self.write(&shown, now);
                 }
+                with(&self.shared, |progress| progress.settled += count as u64);
                 Taken::Bytes(count)
             }
             Err(Errno::AGAIN | Errno::INTR) => Taken::Nothing,
@@ -186,8 +219,7 @@ impl Capture {
 
     /// Bytes that wait in the pipe.
     pub(crate) fn waiting(&self) -> usize {
-        let waiting = self.pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok());
-        waiting.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
+        self.pipe.as_ref().and_then(|pipe| usize::try_from(waiting(pipe)).ok()).unwrap_or(0)
     }
 
     /// Gives the stream up: its end was seen, or nobody of the trial is left to write.

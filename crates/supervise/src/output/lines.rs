@@ -128,6 +128,28 @@ impl LineReader {
         Lines { stream: self.stream, first, count, offset, time_ns: self.time, text }
     }
 
+    /// Counts the lines up to `limit` without telling them; whether there was anything.
+    pub(crate) fn pass_over(&mut self, limit: u64) -> Result<bool, OutputError> {
+        let mut any = false;
+        loop {
+            if self.cursor == self.slice.len() && !self.refill(limit)? {
+                return Ok(any);
+            }
+            any = true;
+            let fresh = self.slice.get(self.cursor..).unwrap_or_default();
+            self.lines += memchr::memchr_iter(b'\n', fresh).count() as u64;
+            match memchr::memrchr(b'\n', fresh) {
+                Some(last) => {
+                    let next = self.partial.offset + self.partial.length + last as u64 + 1;
+                    let length = (fresh.len() - last - 1) as u64;
+                    self.partial = Partial { offset: next, text: Vec::new(), length };
+                }
+                None => self.partial.length += fresh.len() as u64,
+            }
+            self.cursor = self.slice.len();
+        }
+    }
+
     /// The unfinished last line, once the stream has ended and everything before it was taken.
     pub(crate) fn last(&mut self) -> Option<Line> {
         let at_end = with(&self.shared, |progress| progress.ended && self.position == progress.written);
@@ -147,6 +169,26 @@ impl LineReader {
     /// Bytes in the file.
     pub(crate) fn written(&self) -> u64 {
         with(&self.shared, |progress| progress.written)
+    }
+
+    /// How many bytes the program has written until this moment, those that wait in the pipe among them.
+    pub(crate) fn come(&self) -> u64 {
+        with(&self.shared, |progress| progress.come())
+    }
+
+    /// Whether the first `come` bytes of the program were split; the beginning of a line that is not whole yet counts.
+    pub(crate) fn has_split(&self, come: u64) -> bool {
+        let split = self.partial.offset + self.partial.length;
+        with(&self.shared, |progress| progress.has_settled(come) && split >= progress.written.min(come))
+    }
+
+    /// Whether the program has written something that was not split yet.
+    pub(crate) fn has_unread(&self) -> bool {
+        let split = self.partial.offset + self.partial.length;
+        with(&self.shared, |progress| {
+            let come = progress.come();
+            !progress.has_settled(come) || split < progress.written
+        })
     }
 
     fn finish(&mut self, terminated: bool) -> Line {
@@ -303,6 +345,52 @@ mod tests {
         several.write_end();
         assert_eq!(several.reader.last(), single.reader.last());
         assert_eq!(several.reader.summary(), single.reader.summary());
+    }
+
+    #[test]
+    fn what_waits_in_the_pipe_has_come_and_is_unread_until_it_is_split() {
+        let mut bench = bench();
+        assert!(!bench.reader.has_unread() && bench.reader.has_split(bench.reader.come()));
+        bench.writer.as_mut().expect("open").write_all(b"one\ntw").expect("writes");
+        let come = bench.reader.come();
+        assert_eq!(come, 6);
+        assert!(bench.reader.has_unread() && !bench.reader.has_split(come));
+        bench.write(b"o\n", 1);
+        assert!(bench.reader.has_unread() && !bench.reader.has_split(come), "in the file, and not split");
+        assert_eq!(bench.lines(come), [(1, 0, 1, "one".into())]);
+        assert!(bench.reader.has_split(come) && bench.reader.has_unread(), "the rest of a line does not belong to what had come");
+        assert_eq!(bench.lines(u64::MAX).len(), 1);
+        assert!(!bench.reader.has_unread());
+        bench.writer = None;
+        bench.write_end();
+        assert!(bench.reader.has_split(u64::MAX), "nothing more will come");
+    }
+
+    #[test]
+    fn what_a_blotter_holds_back_is_no_reason_to_wait() {
+        let world = tempfile::tempdir().expect("temporary directory");
+        let path = world.path().join("stdout");
+        let (mut capture, writer) = Capture::create(&path, &[b"hunter2".to_vec()]).expect("creates");
+        let mut reader = LineReader::open(Stream::Stdout, &path, capture.shared()).expect("opens");
+        let mut writer = std::fs::File::from(writer);
+        writer.write_all(b"a\nhunt").expect("writes");
+        let come = reader.come();
+        while let Taken::Bytes(_) = capture.take(&mut [0; 64], TimeNs(1)) {}
+        assert!(reader.next(u64::MAX).expect("reads").is_some());
+        assert!(come == 6 && reader.has_split(come));
+    }
+
+    #[test]
+    fn what_is_passed_over_is_counted_and_what_follows_has_its_number_and_place() {
+        let mut bench = bench();
+        bench.write(b"one\ntwo\nthr", 1);
+        assert_eq!(bench.lines(4), [(1, 0, 1, "one".into())]);
+        assert!(bench.reader.pass_over(u64::MAX).expect("reads"));
+        assert!(!bench.reader.pass_over(u64::MAX).expect("reads") && !bench.reader.has_unread());
+        bench.write(b"ee\nfour\n", 5_000_000);
+        assert_eq!(bench.lines(14).iter().map(|(number, offset, ..)| (*number, *offset)).collect::<Vec<_>>(), [(3, 8)]);
+        assert_eq!(bench.lines(u64::MAX), [(4, 14, 5_000_000, "four".into())]);
+        assert_eq!(bench.reader.summary().lines, 4);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The conditions of one trial, and one look at those that cost little: lines, the program's word, a file, ports and HTTP addresses.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -48,6 +49,10 @@ pub(crate) struct Checks {
     pub(crate) command: Option<CommandCheck>,
     pub(crate) server: Option<Server>,
     pub(crate) stable: Duration,
+    /// Looks that have ended.
+    pub(crate) looks: AtomicU64,
+    /// Whether a command runs now, or a completion was asked for.
+    pub(crate) asks_costly: AtomicBool,
 }
 
 /// The cheap conditions, all held at one look.
@@ -74,18 +79,47 @@ pub(crate) struct Missing {
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) agent: Agent,
+    /// Whether somebody was asked who said nothing, at any look.
+    pub(crate) silent: bool,
     /// Sockets of others at the last look.
     pub(crate) strangers: Vec<listener::Socket>,
     /// Answers that came while something else was missing, and when: nobody is asked twice for them before the rest holds.
     answers: Option<(TimeNs, Vec<HttpAnswer>)>,
+    /// Since when the tree listens as it should, and since when the file is there: in every look since.
+    listens: Lasting,
+    filed: Lasting,
     /// When the tree listened first, and when every address answered well first.
     pub(crate) port_ns: Option<TimeNs>,
     pub(crate) health_ns: Option<TimeNs>,
 }
 
+/// Since when something holds that is only seen by looking.
+#[derive(Debug)]
+struct Lasting(Option<TimeNs>);
+
+impl Lasting {
+    /// Takes what a look has shown; gives since when it holds, where it does.
+    fn look(&mut self, holds: bool, now: TimeNs) -> Option<TimeNs> {
+        if !holds {
+            self.0 = None;
+            return None;
+        }
+        Some(*self.0.get_or_insert(now))
+    }
+}
+
 impl Memory {
     pub(crate) fn new() -> Self {
-        Self { agent: http::agent(), strangers: Vec::new(), answers: None, port_ns: None, health_ns: None }
+        Self {
+            agent: http::agent(),
+            silent: false,
+            strangers: Vec::new(),
+            answers: None,
+            listens: Lasting(None),
+            filed: Lasting(None),
+            port_ns: None,
+            health_ns: None,
+        }
     }
 
     /// Everything is to be asked again.
@@ -111,6 +145,8 @@ impl Checks {
             command,
             server,
             stable: stable.unwrap_or(DEFAULT_STABLE),
+            looks: AtomicU64::new(0),
+            asks_costly: AtomicBool::new(false),
         };
         Ok((checks, socket))
     }
@@ -132,10 +168,15 @@ impl Checks {
 
     /// When the last pattern matched, where lines are all that is asked.
     pub(crate) fn said_by_lines_alone(&self) -> Option<TimeNs> {
-        let Self { lines: _, http, port, file, notify, command, server, stable: _ } = self;
+        let Self { lines: _, http, port, file, notify, command, server, stable: _, looks: _, asks_costly: _ } = self;
         let alone = http.is_empty() && port.is_none() && file.is_none() && notify.is_none() && command.is_none() && server.is_none();
-        let lines = self.lines.look().ok().filter(|_| alone)?;
-        lines.iter().map(|line| line.time_ns).max()
+        self.said().filter(|_| alone && !self.lines.patterns.is_empty())
+    }
+
+    /// When the last pattern matched, where every one has; the beginning of time where none is asked.
+    pub(crate) fn said(&self) -> Option<TimeNs> {
+        let lines = self.lines.look().ok()?;
+        Some(lines.iter().map(|line| line.time_ns).max().unwrap_or(TimeNs(0)))
     }
 
     /// Looks at everything that costs little. Where `fresh`, nothing is taken from an earlier look.
@@ -156,12 +197,13 @@ impl Checks {
                 Err(why) => missing.push(why),
             }
         }
+        let unheld = !missing.is_empty();
         let http = self.ask_all(subject, memory, fresh, &mut asked).map_err(|why| missing.push(why)).ok();
         let file = self.file.as_ref().map(FileWatch::look).transpose().map_err(|why| missing.push(why)).ok().flatten();
         // What is only seen by looking holds from the look on; what comes by itself has its own time.
-        if listener.is_some() || file.is_some() {
-            at(subject.clock.now());
-        }
+        let now = subject.clock.now();
+        at(memory.listens.look(listener.is_some() && !unheld, now).unwrap_or(TimeNs(0)));
+        at(memory.filed.look(file.is_some(), now).unwrap_or(TimeNs(0)));
         at(memory.answers.as_ref().filter(|_| !self.http.is_empty()).map_or(TimeNs(0), |(time, _)| *time));
         let notified = self.notify.as_ref().map(Word::look).transpose().map_err(|why| missing.push(why)).ok().flatten();
         at(notified.as_ref().map_or(TimeNs(0), |said| said.time_ns));
@@ -184,7 +226,7 @@ impl Checks {
         for (target, wanted) in &self.http {
             let own = self.own(target.port, &target.addresses, subject, memory)?;
             *asked = true;
-            let answer = http::get(&memory.agent, &target.url, wanted.body.is_some())?;
+            let answer = http::get(&memory.agent, &target.url, wanted.body.is_some()).inspect_err(|error| memory.silent |= error.silent)?;
             let matched = wanted.holds(&target.url, &answer)?;
             self.confirm(target, &own, subject, memory)?;
             answers.push(HttpAnswer { url: target.url.clone(), status: answer.status, matched, listener: own.holder });

@@ -10,7 +10,7 @@ use ureq::Agent;
 
 use super::GenerateCheck;
 use super::address::{AddressError, HttpTarget};
-use super::http::{self, Answer, shown};
+use super::http::{self, Answer, Unanswered, shown};
 
 /// Tokens to ask for: more than one, so that the steps after the first run too.
 const TOKENS: u32 = 4;
@@ -77,6 +77,11 @@ impl Server {
         format!("{} was asked for a completion, and has not answered yet", self.base)
     }
 
+    /// Whether it still says which models it serves.
+    pub(crate) fn still_lists(&self, agent: &Agent) -> Result<(), Unanswered> {
+        http::get(agent, &format!("{}/v1/models", self.base), false).map(drop)
+    }
+
     /// The name to ask for: the expected one where it is served, else the only one that is.
     pub(crate) fn model(&self, agent: &Agent) -> Result<String, String> {
         let url = format!("{}/v1/models", self.base);
@@ -104,8 +109,8 @@ impl Server {
                 break;
             }
             let url = format!("{}{}", self.base, endpoint.path());
-            let generated =
-                http::post(agent, &url, &endpoint.request(model, &self.prompt), LIMIT).and_then(|answer| generated(&url, &answer));
+            let answer = http::post(agent, &url, &endpoint.request(model, &self.prompt), LIMIT).map_err(String::from);
+            let generated = answer.and_then(|answer| generated(&url, &answer));
             match generated {
                 Ok((text, tokens)) => return Ok(Completion { url, text, tokens }),
                 Err(why) => failed.push(why),

@@ -51,9 +51,29 @@ pub(crate) fn agent() -> Agent {
         .into()
 }
 
+/// Why no answer came.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    why: String,
+    /// Whether the time for it ran out: somebody took the question, and said nothing.
+    pub(crate) silent: bool,
+}
+
+impl Unanswered {
+    fn of(url: &str, error: &ureq::Error) -> Self {
+        Self { why: format!("{url} gave no answer ({error})"), silent: matches!(error, ureq::Error::Timeout(_)) }
+    }
+}
+
+impl From<Unanswered> for String {
+    fn from(unanswered: Unanswered) -> Self {
+        unanswered.why
+    }
+}
+
 /// Asks once; whatever goes wrong only means: not yet, and why. The body is read where it is wanted: it may have no end.
-pub(crate) fn get(agent: &Agent, url: &str, with_body: bool) -> Result<Answer, String> {
-    let failed = |error: ureq::Error| format!("{url} gave no answer ({error})");
+pub(crate) fn get(agent: &Agent, url: &str, with_body: bool) -> Result<Answer, Unanswered> {
+    let failed = |error: ureq::Error| Unanswered::of(url, &error);
     let mut answer = agent.get(url).header("Connection", "close").call().map_err(failed)?;
     let status = answer.status().as_u16();
     let body = if with_body { answer.body_mut().with_config().limit(BODY_BYTES).read_to_vec().map_err(failed)? } else { Vec::new() };
@@ -61,8 +81,8 @@ pub(crate) fn get(agent: &Agent, url: &str, with_body: bool) -> Result<Answer, S
 }
 
 /// Sends JSON and waits for the answer, for at most `limit`.
-pub(crate) fn post(agent: &Agent, url: &str, json: &serde_json::Value, limit: Duration) -> Result<Answer, String> {
-    let failed = |error: ureq::Error| format!("{url} gave no answer ({error})");
+pub(crate) fn post(agent: &Agent, url: &str, json: &serde_json::Value, limit: Duration) -> Result<Answer, Unanswered> {
+    let failed = |error: ureq::Error| Unanswered::of(url, &error);
     let request = agent.post(url).header("Connection", "close").header("Content-Type", "application/json");
     let request = request.config().timeout_global(Some(limit)).build();
     let mut answer = request.send(json.to_string()).map_err(failed)?;

@@ -33,6 +33,22 @@ const COSTLY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duratio
 /// Between two looks at what must go on holding.
 const STABLE_PAUSE: Duration = Duration::from_millis(500);
 
+/// Something that costs is asked until this is dropped, where anything is asked.
+struct Costly<'a>(&'a Checks);
+
+impl<'a> Costly<'a> {
+    fn begin(checks: &'a Checks) -> Self {
+        checks.asks_costly.store(checks.command.is_some() || checks.server.is_some(), Ordering::SeqCst);
+        Self(checks)
+    }
+}
+
+impl Drop for Costly<'_> {
+    fn drop(&mut self) {
+        self.0.asks_costly.store(false, Ordering::SeqCst);
+    }
+}
+
 pub(crate) struct Watch {
     checks: Arc<Checks>,
     subject: Subject,
@@ -115,9 +131,16 @@ impl Watch {
         }
     }
 
+    /// Tells since when everything holds. That it does not any more is news then, whatever was said before.
+    fn hold(&mut self, since: TimeNs) {
+        self.said = None;
+        let _ = self.notes.send(Note::Held(since));
+    }
+
     /// Looks at what costs little, and reports strangers.
     fn look(&mut self, fresh: bool) -> Result<Held, Missing> {
         let found = self.checks.look(&self.subject, &mut self.memory, fresh);
+        self.checks.looks.fetch_add(1, Ordering::SeqCst);
         (self.levels.port, self.levels.health) = (self.memory.port_ns, self.memory.health_ns);
         let strangers = std::mem::take(&mut self.memory.strangers);
         for socket in &strangers {
@@ -135,6 +158,7 @@ impl Watch {
     /// From the first time that everything cheap holds: what costs, then everything cheap again for as long as it must hold.
     fn conclude(&mut self, mut since: TimeNs) -> Result<Readiness, String> {
         let checks = Arc::clone(&self.checks);
+        let costly = Costly::begin(&checks);
         let mut command_seen = None;
         if let Some(check) = &checks.command {
             self.command_runs += 1;
@@ -149,7 +173,10 @@ impl Watch {
         if generation.is_some() {
             since = self.subject.clock.now();
         }
-        let held = self.last(since)?;
+        // What is held now is told before it is said that nothing is asked any more.
+        self.hold(since);
+        drop(costly);
+        let held = self.last()?;
         let levels = Levels { stable: Some(self.subject.clock.now()), ..self.levels };
         let listener = held.listener.or_else(|| generation.as_ref().map(|generation| generation.listener.clone()));
         let Held { logs, http, file, notified, .. } = held;
@@ -172,8 +199,7 @@ impl Watch {
     }
 
     /// Makes sure that everything cheap holds now, and goes on doing so; the last look is after the whole span.
-    fn last(&mut self, since: TimeNs) -> Result<Held, String> {
-        let _ = self.notes.send(Note::Held(since));
+    fn last(&mut self) -> Result<Held, String> {
         let stable = self.checks.stable;
         let started = Instant::now();
         loop {

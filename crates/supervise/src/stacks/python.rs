@@ -41,7 +41,7 @@ pub(super) fn read(pids: &[u32], limit: Duration) -> Vec<Python> {
 }
 
 /// Whether an interpreter is loaded: by the name of the executable, or of a library.
-fn runs_python(pid: u32) -> bool {
+pub(super) fn runs_python(pid: u32) -> bool {
     let named = crate::procfs::exe(pid).and_then(|exe| Some(exe.file_name()?.to_string_lossy().contains("python")));
     if named == Some(true) {
         return true;
@@ -84,5 +84,5 @@ fn thread(trace: &StackTrace) -> ThreadStack {
     };
     let mut frames: Vec<StackFrame> = trace.frames.iter().take(FRAMES).map(frame).collect();
     frames.reverse();
-    ThreadStack { name: trace.thread_name.clone(), frames }
+    ThreadStack { name: trace.thread_name.clone(), id: trace.os_thread_id.and_then(|id| u32::try_from(id).ok()), frames }
 }

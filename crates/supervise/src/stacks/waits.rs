@@ -65,6 +65,8 @@ pub(super) struct Threads {
     pub(super) runs: bool,
     /// Those that a clock will wake, with how often each has begun to wait.
     pub(super) clocks: Vec<(u32, u64)>,
+    /// What each of them waits for.
+    pub(super) waits: Vec<(u32, WaitKind)>,
 }
 
 /// How the threads of a process wait.
@@ -74,8 +76,9 @@ pub(super) fn of(pid: u32) -> Threads {
     let waits: Vec<(u32, Wait)> = ids.map(|id| (id, thread(pid, id))).collect();
     let clocks = waits.iter().filter(|(_, wait)| wait.kind == WaitKind::Clock).map(|(id, wait)| (*id, wait.times)).collect();
     let runs = waits.iter().any(|(_, wait)| wait.kind == WaitKind::Running);
+    let kinds = waits.iter().map(|(id, wait)| (*id, wait.kind)).collect();
     let main = waits.into_iter().find(|(id, _)| *id == pid).map(|(_, wait)| wait);
-    Threads { main: main.unwrap_or_else(|| thread(pid, pid)), runs, clocks }
+    Threads { main: main.unwrap_or_else(|| thread(pid, pid)), runs, clocks, waits: kinds }
 }
 
 fn state(pid: u32, thread: u32) -> Option<char> {

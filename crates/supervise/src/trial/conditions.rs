@@ -1,12 +1,35 @@
 //! What the owner of a trial knows of its readiness: the lines it hands on, and what the thread of readiness has told.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bystander_model::ids::TimeNs;
 
 use crate::exit::Exit;
 use crate::output::{Line, Lines};
+use crate::ready::Lapse;
 use crate::ready::checks::{Checks, Memory, Subject};
+
+/// Looks end at moments that nobody tells: after so many of them one has begun and ended.
+const WHOLE_LOOKS: u64 = 2;
+/// How long such a look is waited for, where a server may take its time to answer.
+const LOOK: Duration = Duration::from_secs(1);
+/// The same where a line was told late, and must be looked at.
+const LATE_LOOK: Duration = Duration::from_secs(15);
+/// How much longer than it must hold it may take until somebody has seen whether it did.
+const SLACK: Duration = Duration::from_secs(15);
+
+/// Where a program stands at its time limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Everything held by then and may last, or nobody has looked since.
+    Open,
+    /// Something did not hold by then.
+    Over,
+    /// What costs something was asked too late to tell, or only afterwards.
+    AskedLate,
+}
 
 /// The conditions of readiness and what is known of them.
 #[derive(Debug)]
@@ -15,6 +38,8 @@ pub(super) struct Conditions {
     subject: Subject,
     /// When all held last; whether that lasted is in `told`.
     held: Option<TimeNs>,
+    /// Since when all hold now; whether that lasts is not known yet.
+    holding: Option<TimeNs>,
     /// Why they do not hold, as far as was last seen.
     missing: Option<String>,
     told: bool,
@@ -22,7 +47,7 @@ pub(super) struct Conditions {
 
 impl Conditions {
     pub(super) fn new(checks: Arc<Checks>, subject: Subject) -> Self {
-        Self { checks, subject, held: None, missing: None, told: false }
+        Self { checks, subject, held: None, holding: None, missing: None, told: false }
     }
 
     /// The program wrote a line.
@@ -42,11 +67,13 @@ impl Conditions {
     /// Everything holds since then.
     pub(super) fn held(&mut self, since: TimeNs) {
         self.held = Some(since);
+        self.holding = Some(since);
     }
 
     /// Something does not hold.
     pub(super) fn missing(&mut self, why: String) {
         self.missing = Some(why);
+        self.holding = None;
     }
 
     /// It is ready; whether that is news.
@@ -59,6 +86,41 @@ impl Conditions {
         if self.held.is_none() {
             self.held = self.checks.said_by_lines_alone();
         }
+    }
+
+    /// Whether all that is to be said in lines was said until then.
+    pub(super) fn said_by(&self, at: TimeNs) -> bool {
+        self.checks.said().is_some_and(|said| said <= at)
+    }
+
+    /// How many looks at the conditions have ended.
+    pub(super) fn looks(&self) -> u64 {
+        self.checks.looks.load(Ordering::SeqCst)
+    }
+
+    /// Where it stands at a limit, after the last line before it was told: `since` then, when there had been so many `looks`. `late` says that lines
+    /// that were asked for came by then, and were told after it.
+    pub(super) fn standing(&self, limit: TimeNs, looks: u64, since: Duration, late: bool) -> Standing {
+        if self.told {
+            return Standing::Over;
+        }
+        if let Some(holding) = self.holding {
+            let lasts = since < self.checks.stable.saturating_add(SLACK);
+            return match holding <= limit {
+                true if lasts => Standing::Open,
+                true => Standing::Over,
+                false => Standing::AskedLate,
+            };
+        }
+        if self.checks.asks_costly.load(Ordering::SeqCst) {
+            return Standing::AskedLate;
+        }
+        let patience = if late { LATE_LOOK } else { LOOK };
+        if self.looks() < looks + WHOLE_LOOKS && since < patience { Standing::Open } else { Standing::Over }
+    }
+
+    pub(super) fn holding(&self) -> Option<TimeNs> {
+        self.holding.filter(|_| !self.told)
     }
 
     pub(super) fn held_ns(&self) -> Option<TimeNs> {
@@ -79,8 +141,10 @@ impl Conditions {
         })
     }
 
-    pub(super) fn still_hold(&self) -> Result<(), String> {
-        let held = self.checks.look(&self.subject, &mut Memory::new(), true);
-        held.map(drop).map_err(|missing| missing.why)
+    pub(super) fn still_hold(&self) -> Result<(), Lapse> {
+        let mut memory = Memory::new();
+        self.checks.look(&self.subject, &mut memory, true).map_err(|missing| Lapse { why: missing.why, silent: memory.silent })?;
+        let Some(server) = &self.checks.server else { return Ok(()) };
+        server.still_lists(&memory.agent).map_err(|error| Lapse { silent: error.silent, why: error.into() })
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod ends;
 mod killed;
 mod leaks;
+mod limit;
 mod namespace;
 mod output;
 mod readiness;

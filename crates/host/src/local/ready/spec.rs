@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bystander_lab::plan::{Plan, Ready, Template};
+use bystander_lab::plan::{Plan, Ready, STABLE, STABLE_ALONE, Template};
 use bystander_model::cell::Cell;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::output::OutputPaths;
@@ -59,7 +59,7 @@ pub(in super::super) fn spec(
         notify: ready.notify.then(|| folder.join(SOCKET)),
         command,
         generates,
-        stable: ready.stable,
+        stable: Some(ready.stable.unwrap_or(if plan.workload.is_some() { STABLE } else { STABLE_ALONE })),
     })
 }
 

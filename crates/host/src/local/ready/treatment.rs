@@ -11,6 +11,7 @@ use bystander_model::reading::LogBlock;
 use bystander_supervise::output::Line;
 use regex::Regex;
 
+use super::near::Near;
 use crate::metrics::border;
 use crate::metrics::sieve::Sieve;
 
@@ -36,6 +37,8 @@ struct Sought {
     /// Whether the trial is of this level, or of one that declares the same.
     is_own: bool,
     seen: Option<Evidence>,
+    /// The line that came nearest, while nothing matched.
+    near: Near,
 }
 
 /// The treatments of the factors of one trial.
@@ -69,6 +72,9 @@ impl Treatments {
             let mut lines = block.candidates(|text, from| sought.sieve.find(text, from));
             let found = lines.find_map(|line| Some((line.number, around(line.text, sought.pattern.find(line.text)?.range()))));
             sought.seen = found.map(|(number, text)| Evidence::log(self.trial, block.stream, number, text));
+            if sought.seen.is_none() && sought.is_own {
+                sought.near.block(block);
+            }
         }
     }
 
@@ -81,6 +87,8 @@ impl Treatments {
             let text = text.get_or_insert_with(|| line.text());
             if let Some(found) = sought.pattern.find(text) {
                 sought.seen = Some(Evidence::log(self.trial, line.stream, line.number, around(text, found.range())));
+            } else if sought.is_own {
+                sought.near.line(line.stream, line.number, text);
             }
         }
     }
@@ -134,21 +142,26 @@ impl Treatments {
         let mut text = format!("the treatment of {factor}={level} is not visible: `{pattern}` is {nowhere}");
         if let Some(early) = too_early(facts) {
             text = format!("{text}; {early}, perhaps before it could show it");
+        } else if let Some(near) = missing.near.told().filter(|_| missing.place == Place::Log) {
+            text = format!("{text}; {near}: is the pattern right?");
+        } else if missing.place == Place::Log && self.lines > 0 {
+            text = format!("{text}, and nothing like it is: is the pattern right, and does the program print it?");
         }
         let mut evidence = vec![Evidence::sample(self.trial, "treatment", &format!("`{pattern}` is {nowhere}"))];
         evidence.extend(configuration.filter(|_| missing.place == Place::Configuration).map(clipped));
         evidence.extend(facts.scan.last_line().map(|line| line.evidence(self.trial)));
-        contamination(text, evidence)
+        contamination("treatment_not_visible", text, evidence)
     }
 
     fn seen_elsewhere(&self, foreign: &Sought, seen: &Evidence) -> Contamination {
         let Sought { factor, level, pattern, .. } = foreign;
         let here = self.cell.levels.get(factor).map_or("", String::as_str);
         let text = format!(
-            "the treatment of {factor}={level} is visible in a trial of {factor}={here}: `{pattern}` matches {}: {}",
+            "the treatment of {factor}={level} is visible in a trial of {factor}={here}, where it must not be: `{pattern}` matches {}: {}; \
+             either {here} was run as {level} was, or the pattern is not of {level} alone",
             seen.place, seen.text
         );
-        contamination(text, vec![seen.clone()])
+        contamination("treatment_visible_elsewhere", text, vec![seen.clone()])
     }
 }
 
@@ -165,8 +178,18 @@ fn of_level<'a>(
     let both = log.into_iter().chain(configuration.map(|pattern| (Place::Configuration, pattern)));
     // Patterns were checked with the plan.
     both.filter_map(move |(place, pattern)| {
-        let (pattern, sieve) = (Regex::new(pattern).ok()?, Sieve::new([pattern.as_str()]));
-        Some(Sought { factor: factor.to_owned(), level: level.to_owned(), place, pattern, sieve, is_own, seen: None })
+        let pattern_text = pattern.as_str();
+        let (pattern, sieve) = (Regex::new(pattern_text).ok()?, Sieve::new([pattern_text]));
+        Some(Sought {
+            factor: factor.to_owned(),
+            level: level.to_owned(),
+            place,
+            pattern,
+            sieve,
+            is_own,
+            seen: None,
+            near: Near::of(pattern_text),
+        })
     })
 }
 
@@ -183,8 +206,8 @@ fn too_early(facts: &TrialFacts) -> Option<String> {
     }
 }
 
-fn contamination(text: String, evidence: Vec<Evidence>) -> Contamination {
-    Contamination { class: "treatment_not_visible".to_owned(), text, evidence }
+fn contamination(class: &str, text: String, evidence: Vec<Evidence>) -> Contamination {
+    Contamination { class: class.to_owned(), text, evidence }
 }
 
 fn clipped(evidence: &Evidence) -> Evidence {

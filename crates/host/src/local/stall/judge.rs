@@ -60,7 +60,7 @@ mod tests {
 
     fn process(pid: u32, kind: WaitKind) -> ProcessStacks {
         let frame = StackFrame { file: "/app/a.py".into(), line: 3, function: "f".into() };
-        let thread = ThreadStack { name: Some("MainThread".into()), frames: vec![frame] };
+        let thread = ThreadStack { name: Some("MainThread".into()), id: Some(pid), frames: vec![frame] };
         ProcessStacks {
             pid,
             start_time: 1,
@@ -68,6 +68,7 @@ mod tests {
             main: Wait { kind, at: String::new(), times: 5 },
             runs: false,
             listens: false,
+            waits: vec![(pid, kind)],
             clocks: if kind == WaitKind::Clock { vec![(pid, 5)] } else { Vec::new() },
             python: Python::Stacks { version: "3.12.1".into(), threads: vec![thread] },
         }

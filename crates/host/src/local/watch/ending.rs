@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use bystander_lab::cause::{self, StopWhy, Stopped};
+use bystander_lab::cause::{self, ReadySeen, StopWhy, Stopped};
+use bystander_lab::place::{Emit, RecordRefused};
+use bystander_model::event::EventBody;
+use bystander_model::evidence::Evidence;
 use bystander_model::ids::TimeNs;
 use bystander_supervise::trial::Trial;
 use bystander_supervise::trial::event::Finished;
@@ -22,8 +25,7 @@ impl Watch<'_> {
         if why == StopWhy::Done && self.facts.ready.is_some() && !self.exited {
             self.metrics.worked(trial);
         }
-        let late = self.facts.workload.as_ref().is_some_and(|end| end.timed_out);
-        if !self.exited && (late || matches!(why, StopWhy::TimeLimit { .. })) {
+        if !self.exited && matches!(why, StopWhy::TimeLimit { .. }) {
             self.stall.at_limit(trial);
         }
         if !self.exited {
@@ -41,12 +43,35 @@ impl Watch<'_> {
             );
             self.facts.progress = Some(cause::Progress { moving, text });
         }
-        self.facts.unready = trial.unready().map(|why| self.blotted(&why));
+        if let Some(why) = trial.unready() {
+            self.facts.unready = Some(self.blotted(&why));
+        }
         self.facts.held = trial.held_ns();
         // A program that had ended by itself was not ended by us, but an interrupted trial is interrupted all the same.
         if !self.exited || why == StopWhy::Interrupted {
-            self.facts.stopped = Some(Stopped { at: trial.now_ns(), why });
+            // What comes after the limit does not count, however long it took to read what came before it.
+            let limit = self.limit.filter(|_| matches!(why, StopWhy::TimeLimit { .. }));
+            self.facts.stopped = Some(Stopped { at: limit.unwrap_or_else(|| trial.now_ns()), why });
         }
+    }
+
+    /// A program that has given its word, of which nothing more is asked, and that has then ended well by itself, was ready.
+    pub(super) fn ended_well(&mut self, started: TimeNs, emit: &mut Emit<'_>) -> Result<(), RecordRefused> {
+        let asks_no_more = self.plan.workload.is_none() && self.plan.program.ready.as_ref().is_some_and(|ready| !ready.serves());
+        let well = self.facts.exit == Some(0) && self.facts.signal.is_none() && self.facts.stopped.is_none();
+        let (Some(held), Some(ended)) = (self.facts.held, self.facts.ended) else { return Ok(()) };
+        if !(asks_no_more && well) || self.facts.ready.is_some() {
+            return Ok(());
+        }
+        let text = format!(
+            "every condition held, and {:.2} s later it ended with exit code 0, as a program may that serves nobody",
+            ended.seconds_since(held).max(0.0)
+        );
+        let evidence = vec![Evidence::sample(self.trial, "readiness", &text)];
+        emit(EventBody::Ready { after_s: held.seconds_since(started), evidence: evidence.clone() })?;
+        self.facts.unready = None;
+        self.facts.ready = Some(ReadySeen { at: held, evidence });
+        Ok(())
     }
 
     /// What had to be done after the program's own end, or after it was asked to end; `None` where nothing was.

@@ -1,5 +1,6 @@
 //! What shows that a program was ready, in words without its secrets.
 
+use bystander_lab::cause::Unanswering;
 use bystander_model::evidence::Evidence;
 use bystander_model::ids::TimeNs;
 use bystander_supervise::ready::Readiness;
@@ -11,6 +12,8 @@ use crate::secrets;
 
 /// Work that fails so soon after a program was ready may have come too early, in seconds; later it is the work that broke something.
 const EARLY_S: f64 = 30.0;
+/// The kind of error of built-in traffic that says that no answer came in time.
+const TIMEOUT: &str = "timeout";
 
 impl Watch<'_> {
     pub(super) fn evidence_of(&self, readiness: &Readiness, started: TimeNs) -> Vec<Evidence> {
@@ -18,16 +21,30 @@ impl Watch<'_> {
         found.map(|evidence| Evidence { text: self.blotted(&evidence.text), ..evidence }).collect()
     }
 
-    /// Looks whether a program whose workload has failed at once still is what it was when it counted as ready.
+    /// Looks at a program whose workload has failed, while it lives: whether it still is what it was when it counted as ready, and where it stands.
     pub(super) fn look_again(&mut self, trial: &Trial) {
-        let Some(ready) = &self.facts.ready else { return };
-        let failed = self.facts.workload.as_ref().is_some_and(|end| !end.succeeded() && !end.timed_out);
-        if self.exited || !failed || trial.now_ns().seconds_since(ready.at) > EARLY_S {
+        let (Some(ready), Some(end)) = (&self.facts.ready, &self.facts.workload) else { return };
+        if self.exited || end.succeeded() {
             return;
         }
-        if let Err(why) = trial.still_ready() {
-            let text = self.blotted(&format!("looked at again when the workload had failed: {why}"));
-            self.facts.too_early.get_or_insert_with(|| Evidence::sample(self.trial, "readiness", &text));
+        let early = trial.now_ns().seconds_since(ready.at) <= EARLY_S && !end.timed_out;
+        let traffic = self.done.as_ref().and_then(|done| done.traffic.as_ref());
+        let late_answers = traffic.is_some_and(|traffic| traffic.errors.contains_key(TIMEOUT));
+        let served = traffic.is_some_and(|traffic| traffic.completed > 0 || traffic.chunks > 0);
+        let timed_out = end.timed_out;
+        let lapse = trial.still_ready().err();
+        let silent = lapse.as_ref().is_some_and(|lapse| lapse.silent);
+        if silent || late_answers || timed_out {
+            self.stall.of_unanswering(trial);
+        }
+        let Some(lapse) = lapse else { return };
+        let text = self.blotted(&format!("looked at again when the workload had failed: {}", lapse.why));
+        let shown = Evidence::sample(self.trial, "readiness", &text);
+        // Who refuses the first that is asked was never ready for it; who took it and said nothing hangs.
+        if early && !silent && !served && !late_answers {
+            self.facts.too_early = Some(shown);
+        } else {
+            self.facts.unanswering = Some(Unanswering { shown, silent });
         }
     }
 
