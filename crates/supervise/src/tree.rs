@@ -77,7 +77,7 @@ pub enum Life {
 pub fn life(process: &ProcessInfo) -> Life {
     match stat(process.pid).filter(|stat| stat.start_time == process.start_time) {
         None => Life::Gone,
-        Some(stat) if stat.is_dead() => Life::Ended { code: stat.status >> 8 & 0xff, signal: stat.status & 0x7f },
+        Some(stat) if stat.is_dead() => Life::Ended { code: (stat.status >> 8) & 0xff, signal: stat.status & 0x7f },
         Some(_) => Life::Lives,
     }
 }

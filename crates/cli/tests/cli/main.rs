@@ -5,7 +5,6 @@ mod bad_file;
 mod bad_machine;
 mod behind;
 mod broken_print;
-mod clocks;
 mod contaminated;
 mod contaminated_gpus;
 mod designs;

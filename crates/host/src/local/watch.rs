@@ -227,7 +227,9 @@ impl<'a> Watch<'a> {
             self.facts.part_died = Some(died);
             return Ok(Some(StopWhy::PartDied { span_s: span.as_secs_f64() }));
         }
-        if let Some(why) = self.stall.turn(trial, &self.scanner, self.facts.ready.is_some()) {
+        // Who holds every condition and is seen to go on doing so may be as silent as who is ready.
+        let ready = self.facts.ready.is_some() || trial.holding().is_some();
+        if let Some(why) = self.stall.turn(trial, &self.scanner, ready) {
             return Ok(Some(why));
         }
         Ok(if Instant::now() >= deadline { self.at_limit(trial) } else { None })

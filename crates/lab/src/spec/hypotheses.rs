@@ -123,7 +123,7 @@ fn prediction(item: &Item<'_>, known: Known<'_>, problems: &mut Problems<'_>) ->
 }
 
 /// The first words of causes that a launch which counts can have.
-const CAUSES: [&str; 14] = [
+const CAUSES: [&str; 15] = [
     "python",
     "memory",
     "memory_limit",
@@ -135,6 +135,7 @@ const CAUSES: [&str; 14] = [
     "ready_then_died",
     "died_under_load",
     "ready_too_early",
+    "part_died",
     "hang",
     "timeout",
     "workload",
