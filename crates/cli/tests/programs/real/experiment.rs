@@ -108,7 +108,7 @@ fn experiment(served: &Served<'_>) {
     }
     let effect = answer(&report, "factor:pool", "kv_tokens");
     assert_eq!(effect["estimate"].as_f64(), Some(served.expected[1] - served.expected[0]), "{effect:#}");
-    assert_eq!(effect["label"], "shown", "{effect:#}");
+    assert_eq!(effect["strength"], "shown", "{effect:#}");
     let probe = answer(&report, "instrument:sizing", "kv_tokens");
     assert_ne!(probe["verdict"], "perturbs", "{probe:#}");
     assert_ne!(report["restored"]["exact"], false);
