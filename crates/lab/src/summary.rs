@@ -9,6 +9,7 @@ mod exclusions;
 mod hooks;
 mod next;
 mod plan;
+mod unasked;
 
 use bystander_model::FORMAT;
 use bystander_model::event::{Purpose, RunEnd};
@@ -68,6 +69,7 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
             engine::notes(ledger),
             courses::notes(ledger),
             configurations::alike(ledger),
+            unasked::settings(ledger),
             exclusions::finding(ledger).into_iter().collect(),
         ]
         .concat(),

@@ -31,8 +31,9 @@ impl Beside {
         }
     }
 
-    /// An experiment with the port for `@PORT@`.
+    /// An experiment with the port for `@PORT@`, to which engines and GPUs of others who use this machine mean nothing.
     pub(crate) fn fill(&self, experiment: &str) -> String {
-        experiment.replace("@PORT@", &self.port.to_string())
+        let others = if experiment.contains("[conditions]") { "" } else { "\n[conditions]\ntitles = []\ngpus   = []\n" };
+        experiment.replace("@PORT@", &self.port.to_string()) + others
     }
 }

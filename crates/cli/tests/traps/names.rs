@@ -75,6 +75,7 @@ traps! {
     a_launcher_waits_too_short: "launcher-waits-too-short",
     the_baseline_is_of_another_device: "baseline-of-another-device",
     a_default_is_not_what_is_written: "default-that-is-not",
+    a_switch_turns_other_settings: "one-engine-is-held-back",
     the_work_begins_with_a_silence: "leading-silence",
     a_neighbour_is_noisy: "noisy-neighbour",
     a_killed_server_leaves_its_state: "state-of-a-killed-server",

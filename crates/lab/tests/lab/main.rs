@@ -19,4 +19,5 @@ mod resume;
 mod scripted;
 mod settling;
 mod superseded;
+mod unasked;
 mod volume;

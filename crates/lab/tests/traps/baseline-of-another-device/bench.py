@@ -1,4 +1,6 @@
 """A benchmark on the device that this machine has."""
 
-print("server_args=ServerArgs(device='v5e', tp_size=1, disable_cuda_graph=False)")
+import sys
+
+print(f"server_args=ServerArgs(device='v5e', tp_size=1, change={'--on' in sys.argv})")
 print("samples/s: 8.7285")
