@@ -76,6 +76,8 @@ traps! {
     the_baseline_is_of_another_device: "baseline-of-another-device",
     a_default_is_not_what_is_written: "default-that-is-not",
     a_switch_turns_other_settings: "one-engine-is-held-back",
+    a_flag_never_arrives: "flag-that-never-arrives",
+    a_prefix_cache_is_warm: "warm-prefix-cache",
     the_work_begins_with_a_silence: "leading-silence",
     a_neighbour_is_noisy: "noisy-neighbour",
     a_killed_server_leaves_its_state: "state-of-a-killed-server",
