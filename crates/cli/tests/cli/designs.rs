@@ -146,7 +146,11 @@ fn an_aa_run_of_a_file_is_a_run_of_its_own_and_finds_nothing_where_nothing_is() 
         plan = { baseline = { a = 'x' }, blocks = 4 }";
     let file = experiment(&world, "echo n=5", more);
     let shown = world.bystander(["run", "--aa", "--dry-run"]).args([&file]).run().exits(0);
-    assert!(shown.stdout.contains("the same cell under two labels") && shown.stdout.contains("x/A/none (the baseline)  x/A'/none"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("the same cell under two labels") && shown.stdout.contains("x/A/none (the baseline)  x/A'/none"),
+        "{}",
+        shown.stdout
+    );
     let first = world.bystander(["run", "--aa", "--json"]).args([&file]).run();
     let report = first.json();
     let aa = &report["aa"];
