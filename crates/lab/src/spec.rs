@@ -37,6 +37,7 @@ mod power;
 mod probes;
 mod problems;
 mod program;
+mod quantity;
 mod ready;
 mod schema;
 mod size;

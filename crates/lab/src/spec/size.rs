@@ -2,102 +2,47 @@
 
 use super::item::Item;
 use super::problems::Problems;
+use super::quantity::Measure;
 
-/// Units with their bytes.
-const UNITS: &[(&str, u64)] = &[
-    ("B", 1),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
-    ("kB", 1_000),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-];
-
-/// The largest size that is taken: more memory than any machine has, and exact as a floating-point number.
-const LARGEST: f64 = 4_503_599_627_370_496.0;
-
-/// Why a text is no size.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum SizeError {
-    /// There is nothing in it.
-    #[error("read a size from an empty text")]
-    Empty,
-    /// It does not begin with a number.
-    #[error("find a number at `{0}`")]
-    NoNumber(String),
-    /// The number has no unit.
-    #[error("find a unit after `{0}`")]
-    NoUnit(String),
-    /// The unit is none of those that are known.
-    #[error("know the unit `{0}`")]
-    UnknownUnit(String),
-    /// It is larger than any memory.
-    #[error("take a size of more than 4 PiB")]
-    TooLarge,
-}
-
-/// Reads a size, in bytes; `0` needs no unit.
-fn parse(text: &str) -> Result<u64, SizeError> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(SizeError::Empty);
-    }
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = (&text[..end], text[end..].trim());
-    let value: f64 = number.parse().map_err(|_no_number: std::num::ParseFloatError| SizeError::NoNumber(text.to_owned()))?;
-    if unit.is_empty() {
-        return if value == 0.0 { Ok(0) } else { Err(SizeError::NoUnit(number.to_owned())) };
-    }
-    let factor =
-        UNITS.iter().find(|(name, _)| *name == unit).map(|(_, bytes)| *bytes).ok_or_else(|| SizeError::UnknownUnit(unit.to_owned()))?;
-    whole(value * factor as f64).ok_or(SizeError::TooLarge)
-}
-
-/// The whole number nearest to a size that is not too large.
-fn whole(bytes: f64) -> Option<u64> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and the largest size, and is whole")]
-    (0.0..=LARGEST).contains(&bytes).then(|| bytes.round() as u64)
-}
+/// Sizes of memory in bytes, up to more than any machine has, which is exact as a floating-point number.
+const MEMORY: Measure = Measure {
+    name: "size of memory",
+    units: &[
+        ("B", 1.0),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("TiB", 1_099_511_627_776.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("TB", 1e12),
+    ],
+    compound: false,
+    most: (4_503_599_627_370_496.0, "4 PiB"),
+    example: "\"1GiB\"",
+    forms: "\"1GiB\", \"512MiB\" or \"1.5GB\"",
+    likely: "GiB",
+};
 
 /// Reads a size of memory from the file, in bytes.
 pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<u64> {
-    let Some(text) = item.value.as_str() else {
-        let problem = item.expected("a size of memory, a string such as \"1GiB\"");
-        let written = problems.source(&item.span).to_owned();
-        let number = item.value.is_integer() || item.value.is_float();
-        problems.push(&item.span, if number { problem.help(format!("say the unit: \"{written}GiB\"")) } else { problem });
-        return None;
-    };
-    match parse(text) {
-        Ok(bytes) => Some(bytes),
-        Err(error) => {
-            let near = match &error {
-                SizeError::UnknownUnit(unit) => UNITS.iter().find(|(name, _)| is_meant(unit, name)).map(|(name, _)| *name),
-                _ => None,
-            };
-            let help = match (&error, near) {
-                (SizeError::NoUnit(number), _) => format!("say the unit: \"{number}GiB\""),
-                (_, Some(near)) => format!("did you mean `{near}`?"),
-                _ => "write it like \"1GiB\", \"512MiB\" or \"1.5GB\"".to_owned(),
-            };
-            problems.push(&item.span, item.invalid("is no size of memory").label(format!("failed to {error}")).help(help));
-            None
-        }
-    }
+    MEMORY.read(item, problems).map(whole)
 }
 
-/// Whether a unit was written in other letters, or by its first alone.
-fn is_meant(written: &str, unit: &str) -> bool {
-    unit.eq_ignore_ascii_case(written) || (unit.contains('i') && written.len() == 1 && unit[..1].eq_ignore_ascii_case(written))
+/// The whole number nearest to a size.
+fn whole(bytes: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and the largest size, and is whole")]
+    {
+        bytes.round() as u64
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SizeError, parse};
+    use super::super::quantity::QuantityError;
+    use super::{MEMORY, whole};
 
     #[test]
     fn sizes_are_read_as_people_write_them() {
@@ -112,23 +57,31 @@ mod tests {
             ("7B", 7),
             ("1.23456789GiB", 1_325_607_178),
         ] {
-            assert_eq!(parse(text), Ok(bytes), "{text}");
+            assert_eq!(MEMORY.parse(text).map(whole), Ok(bytes), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_size_says_why() {
         for (text, error) in [
-            ("", SizeError::Empty),
-            ("GiB", SizeError::NoNumber("GiB".into())),
-            ("-1GiB", SizeError::NoNumber("-1GiB".into())),
-            ("1.2.3GiB", SizeError::NoNumber("1.2.3GiB".into())),
-            ("4", SizeError::NoUnit("4".into())),
-            ("4gib", SizeError::UnknownUnit("gib".into())),
-            ("4 potatoes", SizeError::UnknownUnit("potatoes".into())),
-            ("99999999TiB", SizeError::TooLarge),
+            ("", QuantityError::Empty("size of memory")),
+            ("GiB", QuantityError::NoNumber("GiB".into())),
+            ("-1GiB", QuantityError::NoNumber("-1GiB".into())),
+            ("1.2.3GiB", QuantityError::NoNumber("1.2.3GiB".into())),
+            ("4", QuantityError::NoUnit("4".into())),
+            ("4gib", QuantityError::UnknownUnit("gib".into())),
+            ("4 potatoes", QuantityError::UnknownUnit("potatoes".into())),
+            ("1GiB 512MiB", QuantityError::Second("512MiB".into())),
+            ("99999999TiB", QuantityError::TooLarge("size of memory", "4 PiB")),
         ] {
-            assert_eq!(parse(text), Err(error), "{text}");
+            assert_eq!(MEMORY.parse(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_unit_in_other_letters_is_known_for_what_was_meant() {
+        for (written, meant) in [("gib", Some("GiB")), ("g", Some("GiB")), ("GiBs", Some("GiB")), ("bytes", Some("B")), ("potatoes", None)] {
+            assert_eq!(MEMORY.meant(written), meant, "{written}");
         }
     }
 }

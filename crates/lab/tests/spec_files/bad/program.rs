@@ -199,8 +199,8 @@ fn spans_of_time_have_units() {
     assert_snapshot!(program("timeout = '5 minutes'"), @r###"
     error spec.invalid_value 3:11 "'5 minutes'"
       `program.timeout` is no span of time
-      ^ failed to find a unit after `5`
-      help: write it like "15m", "90s", "500ms" or "1h30m"
+      ^ failed to know the unit `minutes`
+      help: did you mean `m`?
     "###);
     assert_snapshot!(program("timeout = '0s'\nstall = true\ngrace = '30m1h'"), @r###"
     error spec.invalid_value 3:11 "'0s'"
