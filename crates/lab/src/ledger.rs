@@ -1,5 +1,7 @@
 //! The state of a run: a fold over its events. The run loop, the verdicts and the report read it, and nothing else.
 
+mod launched;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -16,8 +18,11 @@ use bystander_model::provenance::Provenance;
 use bystander_model::report::Conclusion;
 use indexmap::IndexMap;
 
+use self::launched::Launches;
 use crate::place::LabError;
 use crate::plan::Plan;
+
+pub use self::launched::Launched;
 
 /// Everything that is known of a run.
 #[derive(Debug, Clone)]
@@ -53,6 +58,7 @@ pub struct Ledger {
     /// How it came to its end; `None` while it runs or after it was killed.
     pub end: Option<RunEnd>,
     next_seq: BTreeMap<(Option<TrialId>, Origin), u64>,
+    launches: Launches,
 }
 
 /// Everything that is known of a trial.
@@ -64,8 +70,8 @@ pub struct TrialRecord {
     pub slot: Slot,
     /// When it started.
     pub started: TimeNs,
-    /// What was launched.
-    pub provenance: Option<Provenance>,
+    /// With what it was launched; `None` where it never was.
+    pub launched: Option<Launched>,
     /// Edits that were put on disk.
     pub edited: Vec<AppliedEdit>,
     /// Edits that were undone.
@@ -83,6 +89,12 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
+    /// Everything that identifies what was launched, put together anew at each call; `None` where nothing was.
+    #[must_use]
+    pub fn provenance(&self) -> Option<Provenance> {
+        self.launched.as_ref().map(Launched::provenance)
+    }
+
     /// The outcome, once it has one.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
@@ -142,6 +154,7 @@ impl Ledger {
             sessions: Vec::new(),
             end: None,
             next_seq: BTreeMap::new(),
+            launches: Launches::default(),
         })
     }
 
@@ -179,7 +192,7 @@ impl Ledger {
         }
         let Some(trial) = self.trials.get_mut(&id) else { return };
         match &event.body {
-            EventBody::Launched { provenance, .. } => trial.provenance = Some((**provenance).clone()),
+            EventBody::Launched { provenance, .. } => trial.launched = Some(self.launches.keep(provenance)),
             EventBody::Edited(edit) => trial.edited.push(edit.clone()),
             EventBody::Undone(edit) => trial.undone.push(edit.clone()),
             EventBody::Hit(hit) => {
@@ -232,7 +245,7 @@ impl TrialRecord {
             id,
             slot,
             started,
-            provenance: None,
+            launched: None,
             edited: Vec::new(),
             undone: Vec::new(),
             hits: IndexMap::new(),

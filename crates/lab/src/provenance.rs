@@ -27,7 +27,7 @@ pub struct Difference {
 /// What two trials differ in.
 #[must_use]
 pub fn differences(ledger: &Ledger, first: &TrialRecord, second: &TrialRecord) -> Vec<Difference> {
-    let (Some(a), Some(b)) = (&first.provenance, &second.provenance) else { return Vec::new() };
+    let (Some(a), Some(b)) = (&first.provenance(), &second.provenance()) else { return Vec::new() };
     let planned = Planned::of(ledger, first, second);
     let mut found = Vec::new();
     let mut push = |what: String, x: Option<String>, y: Option<String>, planned: bool| {
@@ -64,7 +64,7 @@ pub fn differences(ledger: &Ledger, first: &TrialRecord, second: &TrialRecord) -
 /// Differences between a trial and the first bare baseline that no level and no instrument asks for, each once.
 #[must_use]
 pub fn unplanned_differences(ledger: &Ledger) -> Vec<String> {
-    let Some(base) = ledger.trials.values().find(|trial| trial.slot.cell == ledger.plan.baseline && trial.provenance.is_some()) else {
+    let Some(base) = ledger.trials.values().find(|trial| trial.slot.cell == ledger.plan.baseline && trial.launched.is_some()) else {
         return Vec::new();
     };
     let mut seen = BTreeSet::new();
@@ -168,7 +168,7 @@ impl<'a> Planned<'a> {
 
     /// Whether a trial's command is what the plan writes, with nothing but the trial's own values put in.
     fn is_as_planned(&self, trial: &TrialRecord) -> bool {
-        let Some(provenance) = &trial.provenance else { return false };
+        let Some(provenance) = trial.provenance() else { return false };
         let values: Vec<(&str, &str)> = provenance.placeholders.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let words = self.ledger.plan.program.command.iter().chain(self.levels(trial).flat_map(|level| &level.args));
         words.map(|word| word.fill(&values)).eq(provenance.command.iter().cloned())

@@ -76,16 +76,16 @@ fn add(packer: &mut Packer, name: &str, bytes: Vec<u8>) -> Result<(), Failure> {
 /// With what each trial was launched, as the record has it: secrets are hashes.
 fn environment(ledger: &Ledger) -> Result<Vec<u8>, Failure> {
     #[derive(Serialize)]
-    struct Launched<'a> {
+    struct Launched {
         trial: TrialId,
         cell: String,
         #[serde(flatten)]
-        provenance: &'a bystander_model::provenance::Provenance,
+        provenance: bystander_model::provenance::Provenance,
     }
-    let launched: Vec<Launched<'_>> = ledger
+    let launched: Vec<Launched> = ledger
         .trials
         .values()
-        .filter_map(|trial| Some(Launched { trial: trial.id, cell: trial.slot.cell.to_string(), provenance: trial.provenance.as_ref()? }))
+        .filter_map(|trial| Some(Launched { trial: trial.id, cell: trial.slot.cell.to_string(), provenance: trial.provenance()? }))
         .collect();
     serde_json::to_vec_pretty(&launched)
         .map_err(|source| of_archive(&ArchiveError::Unwritable { member: "environment.json".to_owned(), source }))

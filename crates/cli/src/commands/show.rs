@@ -107,7 +107,7 @@ fn diff(ledger: &Ledger, pair: &[u32], output: &mut Output) -> Result<ExitCode, 
     };
     let (first, second) = (trial(pair[0])?, trial(pair[1])?);
     for trial in [first, second] {
-        if trial.provenance.is_none() {
+        if trial.launched.is_none() {
             return Err(Failure::user(format!("failed to compare: trial {} was never launched", trial.id)));
         }
     }

@@ -33,7 +33,7 @@ fn every_launch_is_recorded_with_the_files_as_loaded_and_an_environment_without_
     let ledger = ledger(&fast.folder.join(".bystander"));
     let mut masked = std::collections::BTreeSet::new();
     for trial in ledger.trials.values() {
-        let provenance = trial.provenance.as_ref().expect("every trial was launched");
+        let provenance = trial.provenance().expect("every trial was launched");
         let loaded = if trial.slot.cell.instrument == "none" { &original } else { &printed };
         assert_eq!(provenance.files.get(&lib), Some(&sha256(loaded.as_bytes())), "{} in trial {}", lib.display(), trial.id);
         assert_eq!((&provenance.command, &provenance.cwd), (&vec!["python3".to_owned(), "app.py".to_owned()], &fast.folder));
@@ -101,7 +101,7 @@ fn the_git_state_of_the_programs_folder_is_recorded_and_looking_leaves_it_as_it_
     fast.run().run().exits(0);
     assert_eq!(before.differences(&bystander_testkit::Tree::of(&fast.folder.join(".git"), |_| true)), Vec::<String>::new());
     for trial in ledger(&fast.folder.join(".bystander")).trials.values() {
-        let found = trial.provenance.as_ref().and_then(|provenance| provenance.git.clone()).expect("a work tree");
+        let found = trial.provenance().and_then(|provenance| provenance.git).expect("a work tree");
         assert_eq!((found.commit.as_str(), found.dirty), (head.trim(), !trial.edited.is_empty()), "trial {}", trial.id);
     }
     // Its own state is hidden from git by a file of its own.

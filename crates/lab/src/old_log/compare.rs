@@ -89,7 +89,7 @@ fn differs_said(differs: &[String]) -> String {
 /// What a trial printed, with its own port and folders taken out again.
 fn filled_back(trial: &TrialRecord) -> BTreeMap<String, String> {
     let printed = configuration(trial);
-    let Some(provenance) = &trial.provenance else { return printed };
+    let Some(provenance) = &trial.provenance() else { return printed };
     printed.into_iter().map(|(name, value)| (name, unfill(provenance, &value))).collect()
 }
 
@@ -121,7 +121,7 @@ fn shortened(value: &str) -> String {
 /// A version that the cell cannot have, where both are known; what is not known is said.
 fn versions(log: &OldLog, trials: &[&TrialRecord], found: &mut AgainstCell) -> Option<String> {
     let engine = log.engine.as_deref()?;
-    let packages = trials.iter().find_map(|trial| trial.provenance.as_ref()?.python.as_ref()?.packages.get(engine).cloned());
+    let packages = trials.iter().find_map(|trial| trial.provenance()?.python?.packages.get(engine).cloned());
     let exact = packages.map(|version| VersionRange { low: Some(version.clone()), high: Some(version), from: Vec::new() });
     let printed = || trials.iter().find_map(|trial| Some(trial.end.as_ref()?.budget.as_ref()?.version.clone()));
     let (Some(ours), Some(theirs)) = (log.version.as_ref().filter(|range| is_bounded(range)), exact.or_else(printed).filter(is_bounded))

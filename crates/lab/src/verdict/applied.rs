@@ -124,7 +124,8 @@ impl<'a> Printed<'a> {
 
 /// What one launch prints, with its placeholders back in.
 fn settings(trial: &TrialRecord, wanted: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let unfilled = |value: String| trial.provenance.as_ref().map_or_else(|| value.clone(), |provenance| unfill(provenance, &value));
+    let provenance = trial.provenance();
+    let unfilled = |value: String| provenance.as_ref().map_or_else(|| value.clone(), |provenance| unfill(provenance, &value));
     let own = |name: &str| name.split('_').any(|word| matches!(word, "port" | "seed")) && !wanted.contains(&normal(name));
     configuration(trial).into_iter().filter(|(name, _)| !own(name)).map(|(name, value)| (name, unfilled(value))).collect()
 }
