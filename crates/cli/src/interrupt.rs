@@ -8,11 +8,18 @@ use crate::failure::Failure;
 
 /// Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into a request to stop. A second one only ends the grace that the program
 /// was given: leaving early would leave things behind.
-pub(crate) fn canceller() -> Result<Canceller, Failure> {
+///
+/// Each request is counted for `asked`, which is called after it was passed on.
+pub(crate) fn canceller(asked: impl Fn(u32) + Send + 'static) -> Result<Canceller, Failure> {
     let canceller = Canceller::new();
     let raised = canceller.clone();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
         .map_err(|error| Failure::environment("failed to take over Ctrl-C").because(&error))?;
-    std::thread::spawn(move || signals.forever().for_each(|signal| raised.cancel_by(signal)));
+    std::thread::spawn(move || {
+        for (count, signal) in (1..).zip(signals.forever()) {
+            raised.cancel_by(signal);
+            asked(count);
+        }
+    });
     Ok(canceller)
 }

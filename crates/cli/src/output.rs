@@ -6,6 +6,7 @@ mod places;
 mod plan;
 mod progress;
 mod runs;
+mod stopping;
 mod text;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ use crate::failure::{Failure, Kind, exit};
 
 pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use progress::Progress;
+pub(crate) use stopping::Voice;
 
 /// Lines are no wider than this where there is no terminal to ask.
 const WIDTH: usize = 120;
@@ -47,11 +49,12 @@ pub(crate) struct Output {
     /// Whether the one JSON object of this command was printed.
     answered: bool,
     lost: Option<io::Error>,
+    voice: Voice,
 }
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, answered: false, lost: None }
+        Self { json, answered: false, lost: None, voice: Voice::default() }
     }
 
     fn style(&self, to: &(impl io::IsTerminal + std::os::fd::AsFd)) -> Style {
@@ -221,14 +224,12 @@ impl Output {
         if !failure.problems.is_empty() {
             self.say(&self.rendered(&failure.problems, &failure.sources.0));
         }
-        let mut text = format!("error: {}", failure.message);
-        for cause in &failure.causes {
-            text.push_str(&format!("\n  because: {cause}"));
-        }
-        for hint in &failure.hints {
-            text.push_str(&format!("\n  next: {hint}"));
-        }
-        self.say(&text);
+        self.say(&format!("error: {}", said(failure)));
+    }
+
+    /// Says why an answer is not what it could be, beside the answer.
+    pub(crate) fn advice(&self, failure: &Failure) {
+        self.say(&said(failure));
     }
 
     /// Prints what a dry run decided.
@@ -245,9 +246,14 @@ impl Output {
         self.say(&plan::body(plan, checkup, power));
     }
 
+    /// What may be heard from another thread while something is drawn.
+    pub(crate) fn voice(&self) -> Voice {
+        self.voice.clone()
+    }
+
     /// Shows what happens while it happens.
     pub(crate) fn progress(&self, plan: &Plan, live: &Live, resumed: Option<&Ledger>) -> Progress {
-        Progress::new(plan, live, resumed)
+        Progress::new(plan, live, resumed, self.voice.clone())
     }
 
     /// Prints the places of a file.
@@ -337,6 +343,13 @@ impl Output {
     }
 }
 
+/// What failed, why, and what to do.
+fn said(failure: &Failure) -> String {
+    let causes = failure.causes.iter().map(|cause| format!("\n  because: {cause}"));
+    let hints = failure.hints.iter().map(|hint| format!("\n  next: {hint}"));
+    std::iter::once(failure.message.clone()).chain(causes).chain(hints).collect()
+}
+
 /// Writes a line to standard error. A reader that went away is no error: there is nobody left to tell.
 fn talk(text: &str) {
     let mut stderr = io::stderr().lock();
@@ -356,7 +369,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// What `show` must be given to find a state directory from here; nothing where it looks there by itself.
-fn state_option(state: &Path) -> String {
+pub(crate) fn state_option(state: &Path) -> String {
     let found = bystander_store::StateDir::find(Path::new("."));
     if found.is_ok_and(|found| found.is_some_and(|found| found.path() == state)) {
         return String::new();
@@ -367,7 +380,7 @@ fn state_option(state: &Path) -> String {
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
     if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }

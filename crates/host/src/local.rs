@@ -48,7 +48,7 @@ use crate::owner::Owner;
 use crate::proof::Baseline;
 use crate::secrets::{self, Masker};
 
-use turns::{Turn, Wanted, folders_of};
+use turns::{Turn, Wanted};
 
 pub(crate) use before::{gpus, words};
 pub use check::check;
@@ -242,12 +242,9 @@ impl Place for LocalPlace {
         // Files are looked at while no other run has an edit on them.
         let until = Instant::now() + PATIENCE;
         let turn = Wanted::of_plan(plan).take(&self.turns, Some(until), &self.canceller, |_| {});
-        let mut findings = check::examine(plan);
+        let mut findings = check::examine(plan, &self.registry);
         // Who asked to stop while it waited gets no complaint about the wait.
         findings.checkup.problems.extend(not_ours(&turn).filter(|_| !self.interrupted()));
-        findings.checkup.problems.extend(before::gpus::check(plan));
-        let folders = folders_of(&plan.program.cwd, findings.python.iter().map(PathBuf::as_path));
-        check::leftovers::check(plan, &folders, &self.registry, &mut findings.checkup.problems);
         self.probes = findings.probes;
         self.baseline = findings.baseline;
         findings.checkup

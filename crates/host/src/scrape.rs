@@ -1,6 +1,6 @@
 //! What the trial's own server says of itself, before and after the workload.
 //!
-//! Only addresses that a metric needs are asked, so a program that nobody asked about is left alone. Every answer is kept as a file in the trial's
+//! Only addresses that a metric needs are asked, and those of the engine that built-in traffic goes to; any other program is left alone. Every answer is kept as a file in the trial's
 //! folder, and every number says in which line of it it stands. What gives no answer costs its numbers, with the reason, and nothing else.
 
 pub mod engine;
@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use bystander_lab::plan::{MetricSource, Plan, Template, When};
 use bystander_model::chain::with_causes;
 use bystander_model::engine::EngineReading;
-use bystander_model::traffic::Prompt;
 use bystander_supervise::Trial;
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -84,8 +83,8 @@ impl Scraper {
                 _ => {}
             }
         }
-        // What a prefix cache had of random prompts decides whether their times can be compared at all.
-        if random_prompts_are_timed(plan) {
+        // Whoever sends traffic to an engine wants to know what it did with it, whether a metric asks for it or not.
+        if plan.workload.as_ref().is_some_and(|workload| workload.traffic.is_some()) {
             out.engine = base;
             out.before_is_wanted = true;
         }
@@ -228,13 +227,6 @@ fn base(plan: &Plan, fill: &[(&str, &str)]) -> Option<String> {
     let of_port = || ready.port.as_ref().map(|port| format!("http://127.0.0.1:{}", port.fill(fill).trim()));
     let traffic = || plan.workload.as_ref()?.traffic.as_ref();
     of_address.or_else(of_port).or_else(|| origin(&Template(traffic()?.url.clone()).fill(fill)))
-}
-
-/// Whether built-in traffic asks what is random, and a metric is of it.
-fn random_prompts_are_timed(plan: &Plan) -> bool {
-    let load = plan.workload.as_ref().and_then(|workload| workload.traffic.as_ref());
-    let of_traffic = plan.metrics.values().any(|metric| matches!(metric.source, MetricSource::Traffic { .. }));
-    of_traffic && load.is_some_and(|load| matches!(load.prompt, Prompt::Random { .. }))
 }
 
 /// An address without its path.

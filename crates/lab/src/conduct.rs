@@ -37,7 +37,7 @@ pub fn create(run: &RunId, plan: &Plan, seed: u64, version: &str, checkup: &Chec
 /// Takes up a run that was stopped: refuses when anything it depends on changed, and closes the trials that it died in.
 ///
 /// # Errors
-/// [`LabError::Changed`] names what changed; [`LabError::Record`] when the resume cannot be recorded.
+/// [`LabError::Changed`] names everything that changed; [`LabError::Record`] when the resume cannot be recorded.
 pub fn resume(ledger: &mut Ledger, fingerprint: &IndexMap<String, String>, sink: &mut dyn Sink) -> Result<(), LabError> {
     resume_in(ledger, fingerprint, None, sink)
 }
@@ -52,7 +52,8 @@ pub fn resume_in(
     session: Option<&Session>,
     sink: &mut dyn Sink,
 ) -> Result<(), LabError> {
-    if let Some(what) = changed(&ledger.fingerprint, fingerprint) {
+    let what = changed(&ledger.fingerprint, fingerprint);
+    if !what.is_empty() {
         return Err(LabError::Changed { what });
     }
     let unfinished = ledger.unfinished();
@@ -82,11 +83,11 @@ fn was_restarted(ledger: &Ledger, now: &Session) -> bool {
     before.zip(now.boot.as_ref()).is_some_and(|(before, now)| before != now)
 }
 
-/// The first thing that is not as it was.
+/// Everything that is not as it was, gone or new: first what was there, in its order.
 #[must_use]
-pub fn changed(then: &IndexMap<String, String>, now: &IndexMap<String, String>) -> Option<String> {
-    let differs = then.iter().find(|(name, hash)| now.get(*name) != Some(hash)).map(|(name, _)| name);
-    differs.or_else(|| now.keys().find(|name| !then.contains_key(*name))).cloned()
+pub fn changed(then: &IndexMap<String, String>, now: &IndexMap<String, String>) -> Vec<String> {
+    let differ = then.iter().filter(|(name, hash)| now.get(*name) != Some(hash)).map(|(name, _)| name);
+    differ.chain(now.keys().filter(|name| !then.contains_key(*name))).cloned().collect()
 }
 
 /// Runs trials until the run has an end, then compares the files and records the end.

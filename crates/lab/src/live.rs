@@ -63,6 +63,8 @@ pub struct Status {
     pub phase: Phase,
     /// Since when.
     pub since: Instant,
+    /// When what is left of it gets SIGKILL.
+    pub killed_at: Option<Instant>,
     /// What it waits for, or another word on the phase.
     pub detail: Option<String>,
     /// The last line that its program wrote, without secrets, as it came: control characters may be in it.
@@ -77,7 +79,16 @@ pub struct Status {
 impl Status {
     fn new() -> Self {
         let now = Instant::now();
-        Self { phase: Phase::Preparing, since: now, detail: None, line: None, rss_bytes: None, gpu_bytes: None, began: now }
+        Self {
+            phase: Phase::Preparing,
+            since: now,
+            killed_at: None,
+            detail: None,
+            line: None,
+            rss_bytes: None,
+            gpu_bytes: None,
+            began: now,
+        }
     }
 
     /// How long the trial has been there.
@@ -109,6 +120,14 @@ impl Live {
     /// A trial is in a phase now; the same phase again changes nothing, and a program that writes is loading only until it is ready.
     pub fn phase(&self, trial: TrialId, phase: Phase) {
         self.set(trial, phase, None);
+    }
+
+    /// A trial's processes are asked to end now, and killed when `grace` is over.
+    pub fn stops(&self, trial: TrialId, grace: Duration) {
+        self.set(trial, Phase::Stopping, None);
+        if let Some(status) = self.board().get_mut(&trial) {
+            status.killed_at = Instant::now().checked_add(grace);
+        }
     }
 
     /// A trial waits for something, such as `GPU 0, held by process 17`.
@@ -152,6 +171,8 @@ impl Live {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use bystander_model::ids::TrialId;
 
     use super::{LINE_CHARS, Live, Phase};
@@ -174,6 +195,10 @@ mod tests {
         let loading = screen.now()[0].1.clone();
         assert_eq!((loading.phase, loading.rss_bytes, loading.gpu_bytes), (Phase::Loading, Some(7), Some(8)));
         assert_eq!(loading.line.map(|line| line.len()), Some(LINE_CHARS));
+        place.stops(one, Duration::from_secs(9));
+        let stopping = screen.now()[0].1.clone();
+        assert_eq!(stopping.phase, Phase::Stopping);
+        assert!(stopping.killed_at.is_some_and(|at| at > Instant::now()));
         place.phase(one, Phase::Working);
         place.line(one, "still");
         assert_eq!(screen.now()[0].1.phase, Phase::Working, "a line does not take a phase back");

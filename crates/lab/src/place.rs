@@ -66,10 +66,10 @@ pub enum LabError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// A run is to be resumed, but something is not as it was.
-    #[error("{what} changed since the run started")]
+    #[error("{} changed since the run started", what.join(", "))]
     Changed {
-        /// What changed, such as `examples/engine/engine/sizing.py`.
-        what: String,
+        /// Everything that changed, such as `examples/engine/engine/sizing.py`; at least one.
+        what: Vec<String>,
     },
     /// The record does not hold a run that this version understands.
     #[error("failed to read the record of run {run}: {reason}")]

@@ -23,7 +23,7 @@ use crate::carry::Baselines;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::old_log;
 use crate::place;
-use crate::plan::Metric;
+use crate::plan::{Metric, MetricSource};
 use crate::provenance;
 use crate::stats::location::median;
 use crate::superseding::{self, OtherRun};
@@ -124,12 +124,18 @@ fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> 
 }
 
 fn metric(trials: &[&TrialRecord], name: &str, of: &Metric) -> MetricSummary {
-    let values: Vec<f64> = trials
-        .iter()
-        .filter_map(|trial| trial.end.as_ref()?.metrics.get(name).copied().flatten())
-        .filter(|value| value.is_finite())
-        .collect();
-    MetricSummary { unit: of.unit.clone(), n: u32::try_from(values.len()).unwrap_or(u32::MAX), median: median(&values), values }
+    let value = |trial: &TrialRecord| trial.end.as_ref()?.metrics.get(name).copied().flatten().filter(|value| value.is_finite());
+    let (shown, values): (Vec<&TrialRecord>, Vec<f64>) = trials.iter().filter_map(|trial| Some((*trial, value(trial)?))).unzip();
+    let of_traffic = matches!(of.source, MetricSource::Traffic { .. } | MetricSource::Engine { .. });
+    let error_rate = if of_traffic { error_rate(&shown) } else { None };
+    MetricSummary { unit: of.unit.clone(), n: u32::try_from(values.len()).unwrap_or(u32::MAX), median: median(&values), values, error_rate }
+}
+
+/// The share of requests that failed over some launches; `None` where no traffic was sent.
+fn error_rate(trials: &[&TrialRecord]) -> Option<f64> {
+    let sums = trials.iter().filter_map(|trial| trial.end.as_ref()?.traffic.as_ref());
+    let (sent, completed) = sums.fold((0, 0), |(sent, completed), one| (sent + one.sent, completed + one.completed));
+    (sent > 0).then(|| sent.saturating_sub(completed) as f64 / sent as f64)
 }
 
 fn trial_report(trial: &TrialRecord) -> TrialReport {
@@ -160,7 +166,7 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
         traffic: end.and_then(|end| end.traffic.clone()),
         samples: end.and_then(|end| end.samples.as_ref()).map(Samples::without_series),
         configuration: end.and_then(|end| end.configuration.clone()),
-        provenance: trial.provenance.clone(),
+        provenance: trial.provenance(),
     }
 }
 

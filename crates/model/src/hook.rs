@@ -17,6 +17,9 @@ pub struct HookRun {
     pub signal: Option<i32>,
     /// Why it failed, in a sentence with the last line that it wrote; `None` where it ended with 0.
     pub failure: Option<String>,
+    /// The last lines that it wrote, on standard error where it wrote there; kept where it failed.
+    #[serde(default)]
+    pub last: Vec<String>,
     /// Seconds from its start to its end.
     pub wall_s: f64,
     /// What it wrote.

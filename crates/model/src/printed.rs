@@ -69,6 +69,9 @@ pub struct DryRun {
     pub plan: serde_json::Value,
     /// Launches if every block is run; `None` where the plan has no last block.
     pub launches: Option<u64>,
+    /// Launches that are made at most at one place of a block: a void one, or one that is lost, is made again, and this many of them end the run.
+    #[serde(default)]
+    pub tries: u64,
     /// Where each probe sits and what each edit adds, by instrument.
     pub placed: IndexMap<String, String>,
     /// What the plan can and cannot decide, in sentences.

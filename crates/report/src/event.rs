@@ -1,10 +1,11 @@
 //! Events as single lines of progress, without colour: what a log of a run reads like.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bystander_model::event::{Event, EventBody, Purpose, RunEnd, Slot, TrialEnd};
 use bystander_model::hit::ReceiptState;
 use bystander_model::ids::TrialId;
+use bystander_model::outcome::Outcome;
 
 use crate::number;
 use crate::prose::{clean, count};
@@ -17,20 +18,32 @@ pub struct Names {
     /// The number of cells of a block.
     pub cells: u32,
     slots: BTreeMap<TrialId, Slot>,
+    launched: BTreeSet<TrialId>,
 }
 
 impl Names {
     /// Names for a plan of so many blocks and cells.
     #[must_use]
     pub fn new(blocks: u32, cells: u32) -> Self {
-        Self { blocks, cells, slots: BTreeMap::new() }
+        Self { blocks, cells, ..Self::default() }
     }
 
     /// Remembers what an event says about where its trial stands; to be told every event, in order.
     pub fn learn(&mut self, event: &Event) {
-        if let (Some(trial), EventBody::TrialStarted { slot }) = (event.trial, &event.body) {
-            self.slots.insert(trial, slot.clone());
+        match (event.trial, &event.body) {
+            (Some(trial), EventBody::TrialStarted { slot }) => {
+                self.slots.insert(trial, slot.clone());
+            }
+            (Some(trial), EventBody::Launched { .. }) => {
+                self.launched.insert(trial);
+            }
+            _ => {}
         }
+    }
+
+    /// Whether a trial is known from its start, and nothing was launched in it.
+    fn never_launched(&self, trial: Option<TrialId>) -> bool {
+        trial.is_some_and(|trial| self.slots.contains_key(&trial) && !self.launched.contains(&trial))
     }
 
     /// What a trial is called: `block 1/10  trial 3/6  nccl/print`.
@@ -68,7 +81,7 @@ pub fn event_line(event: &Event, names: &Names) -> Option<String> {
             let detail = receipt.detail.as_ref().map_or_else(String::new, |detail| format!(": {}", clean(detail)));
             format!("{} {word} in pid {}{detail}", clean(&receipt.probe), receipt.pid)
         }
-        EventBody::TrialEnded(end) => ended(end),
+        EventBody::TrialEnded(end) => ended(end, names.never_launched(event.trial)),
         EventBody::Restored { files } => {
             let same = files.iter().all(|file| file.metadata_same && file.after_sha256.as_deref() == Some(file.before_sha256.as_str()));
             let verdict = if same { "as before" } else { "compared, NOT all as before" };
@@ -94,10 +107,17 @@ pub fn event_line(event: &Event, names: &Names) -> Option<String> {
     Some(format!("{}  {said}", names.place(event.trial)))
 }
 
-fn ended(end: &TrialEnd) -> String {
+fn ended(end: &TrialEnd, never_launched: bool) -> String {
     let outcome = end.outcome.word().replace('_', " ");
     let cause = end.cause.as_ref().map_or_else(String::new, |cause| format!("  {}", clean(&cause.class)));
-    format!("{outcome} in {}{cause}", number::seconds(end.wall_s))
+    let after = match end.outcome {
+        // What was never begun took no time, and what was broken off says nothing about how long it takes.
+        Outcome::Void | Outcome::Undetermined | Outcome::Interrupted if never_launched => " before its launch".to_owned(),
+        Outcome::Interrupted if end.wall_s > 0.0 => format!(" after {}", number::seconds(end.wall_s)),
+        Outcome::Interrupted => String::new(),
+        _ => format!(" in {}", number::seconds(end.wall_s)),
+    };
+    format!("{outcome}{after}{cause}")
 }
 
 fn finished(end: &RunEnd) -> String {

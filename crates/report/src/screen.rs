@@ -8,6 +8,7 @@ pub(crate) mod budget;
 pub(crate) mod captures;
 pub(crate) mod cells;
 pub(crate) mod closing;
+mod engine;
 mod headline;
 pub(crate) mod restored;
 pub(crate) mod traffic;
@@ -49,6 +50,7 @@ pub fn text_again(report: &Report, style: &Style, again: &Again<'_>) -> String {
     beside::write(&mut page, report);
     cells::write(&mut page, report);
     traffic::write(&mut page, report);
+    engine::write(&mut page, report);
     answers::write_effects(&mut page, report);
     captures::write(&mut page, &report.captures);
     budget::write(&mut page, report);

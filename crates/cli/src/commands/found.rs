@@ -4,11 +4,16 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use bystander_lab::ledger::Ledger;
+use bystander_model::ids::RunId;
 use bystander_store::archive::{ArchiveError, Opened};
 use bystander_store::{RunLock, RunRecord, StateDir, Store, StoreError};
 
 use crate::failure::Failure;
+use crate::output::{quoted, state_option};
 use crate::state;
+
+/// So many runs are named where the start of an id means several.
+const MOST_NAMED: usize = 8;
 
 /// How the names of archives end.
 pub(crate) const ARCHIVE_ENDS: &str = ".tar.zst";
@@ -42,6 +47,7 @@ impl Found {
     /// Finds a run by its id, the start of it, or the path of its archive; the newest where nothing is named.
     pub(crate) fn named(name: Option<&OsStr>, state: Option<&Path>) -> Result<Self, Failure> {
         match name {
+            Some(name) if is_experiment(name) => Err(not_a_run(Path::new(name), state)),
             Some(name) if is_archive(name) => Self::in_archive(Path::new(name)),
             name => Self::in_state(name.map(OsStr::to_string_lossy).as_deref(), state::to_read(state)?),
         }
@@ -72,6 +78,33 @@ impl Found {
     }
 }
 
+/// Whether a name is that of an experiment file.
+fn is_experiment(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "toml")
+}
+
+/// What an experiment file is good for, and its newest run, where it has one.
+fn not_a_run(file: &Path, named: Option<&Path>) -> Failure {
+    if !file.is_file() {
+        return Failure::user(format!("failed to find the run: there is no file {}, and no run has such an id", file.display()))
+            .hint("`bystander show --list` has all runs, with their experiment files");
+    }
+    let failure = Failure::user(format!("failed to find the run: {} is an experiment file", file.display()));
+    let failure = match newest_of(file, named) {
+        Some((run, option)) => failure.hint(format!("`bystander show {run}{option}` prints its newest run")),
+        None => failure.hint("it has no run yet"),
+    };
+    failure.hint(format!("`bystander run {}` runs it", quoted(file)))
+}
+
+/// The newest run of an experiment file, and the option with which it is found. Where that cannot be told there is none to name.
+fn newest_of(file: &Path, named: Option<&Path>) -> Option<(RunId, String)> {
+    let file = file.canonicalize().ok()?;
+    let state = StateDir::open_existing(&named.map_or_else(|| StateDir::beside(&file), PathBuf::from)).ok()?;
+    let runs = Store::open(&state).ok()?.runs_for(&file).ok()?;
+    Some((runs.first()?.id.clone(), state_option(state.path())))
+}
+
 /// Whether a name is a path: no id of a run has a slash, and none is that of a file with this end.
 fn is_archive(name: &OsStr) -> bool {
     let text = name.to_string_lossy();
@@ -85,6 +118,9 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
     };
     let unknown = |error: StoreError| {
         let failure = Failure::user("failed to find the run").because(&error);
+        if let StoreError::AmbiguousRun { candidates, .. } = &error {
+            return failure.hint(among(store, candidates));
+        }
         match store.latest() {
             Ok(Some(latest)) => failure.hint(format!(
                 "the newest is {}: `bystander show` without an id prints it, the start of an id is enough, and `bystander show --list` has all",
@@ -99,6 +135,18 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
     })
 }
 
+/// The runs that a start of an id may mean, newest first.
+fn among(store: &Store, candidates: &[RunId]) -> String {
+    let said = |id: &RunId| match store.run(id) {
+        Ok(Some(run)) => format!("\n    {id}  {}  {}", run.status.word(), run.file.display()),
+        _ => format!("\n    {id}"),
+    };
+    let listed: String = candidates.iter().take(MOST_NAMED).map(said).collect();
+    let more = candidates.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!("\n    and {more} older ones, which `bystander show --list` has") } else { String::new() };
+    format!("give more letters of the one that is meant:{listed}{more}")
+}
+
 /// An archive that is refused is bad input; one that cannot be made is trouble of the machine.
 pub(crate) fn of_archive(error: &ArchiveError) -> Failure {
     let failure = match error {
@@ -107,6 +155,8 @@ pub(crate) fn of_archive(error: &ArchiveError) -> Failure {
     };
     let failure = failure.because(error);
     match error {
+        ArchiveError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => failure
+            .hint("a name with `/`, or one that ends in `.tar.zst`, is the path of an archive; `bystander show --list` has the runs here"),
         ArchiveError::Exists { .. } => failure.hint("name another file with -o"),
         ArchiveError::Damaged { .. } | ArchiveError::Changed { .. } => {
             failure.hint("copy it again from where it was made, or export the run again")

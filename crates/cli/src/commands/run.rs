@@ -1,5 +1,8 @@
 //! `bystander run`: an experiment from its file to its answers; or a run that was stopped, taken up where it stood.
 
+mod hook;
+mod resume;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -38,8 +41,9 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
         plan.seed = args.seed;
     }
     if args.dry_run {
-        let checkup = bystander_host::local::check(&plan);
+        let checkup = bystander_host::local::check(&plan, &state::registry()?);
         let plan = settle(plan, &checkup, output)?;
+        old_logs::look(&plan)?;
         let shown = Masker::forgotten().map_err(|error| Failure::environment("failed to get random bytes").because(&error))?.plan(&plan);
         output.plan(&shown, &checkup, &summary::power(&plan));
         return Ok(ExitCode::SUCCESS);
@@ -48,9 +52,10 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
     let _lock = RunLock::acquire_file(&state, &plan.file).map_err(|error| state::of_lock(&error))?;
     let journal = state::journal(&state)?;
     let live = Live::default();
-    let mut place = LocalPlace::open(&state, &state::registry()?, journal, interrupt::canceller()?, reading::readers())
-        .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?
-        .told_to(&live);
+    let mut place =
+        LocalPlace::open(&state, &state::registry()?, journal, interrupt::canceller(answer_to_ctrl_c(&plan, output))?, reading::readers())
+            .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?
+            .told_to(&live);
     for undone in place.sweep().map_err(|error| unswept(&*error))? {
         output.say(&format!("{}: {}: an edit that a killed run had left ({})", undone.file.display(), undone.how, undone.name));
     }
@@ -64,10 +69,24 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
     let report = summary::report_beside(&ledger, &other_runs::of(&store, &ledger.run)?);
     output.report(&report, args.why.then_some(None), &Place::State(state.clone()));
     if let RunEnd::Broken { why } = &end {
+        if let Some(failure) = hook::setup_failed(&ledger, &state) {
+            return Err(failure);
+        }
         return Err(Failure::environment("failed to go on with the run")
             .hint(format!("what was recorded stays; the same command goes on with it ({why})")));
     }
+    if let RunEnd::Invalid { .. } = &end
+        && let Some(failure) = hook::prepare_failed(&ledger, &state)
+    {
+        output.advice(&failure);
+    }
     Ok(ExitCode::from(answered::exit_code(&ledger, &report)))
+}
+
+/// What is said to whoever asks the run to stop.
+fn answer_to_ctrl_c(plan: &Plan, output: &Output) -> impl Fn(u32) + Send + 'static {
+    let (voice, grace) = (output.voice(), plan.program.grace);
+    move |count| voice.stopping(count, grace)
 }
 
 fn read(file: &Path) -> Result<spec::Checked, Failure> {
@@ -122,14 +141,13 @@ fn conducted(
         None => (state.new_run(&plan.file, jiff::Timestamp::now()).map_err(|error| state::of_state(&error))?, None),
     };
     let _lock = RunLock::acquire(state, &run).map_err(|error| state::of_lock(&error))?;
+    if let Some(ledger) = &ledger {
+        resume::allow(ledger, checkup, args.seed)?;
+    }
     // What is recorded and shown has no secrets in it; what is launched is the plan as it was read.
     let masked = place.masker().plan(plan);
     output.begin(&masked, checkup, &summary::power(plan), &run, ledger.as_ref());
     let progress = output.progress(plan, live, ledger.as_ref());
-    if let (Some(ledger), Some(seed)) = (&ledger, args.seed.filter(|seed| ledger.as_ref().is_some_and(|ledger| ledger.seed != *seed))) {
-        return Err(Failure::user(format!("failed to take up run {run} with seed {seed}: its order is fixed by seed {}", ledger.seed))
-            .hint("leave `--seed` out to go on with it, or start a new run with `--new`"));
-    }
     if let Some(ledger) = &mut ledger {
         let mut recording = Recording::of_existing(store, progress);
         conduct::resume_in(ledger, &checkup.fingerprint, Some(&session()), &mut recording).map_err(|error| of_lab(&error))?;
@@ -183,10 +201,6 @@ fn fresh_seed() -> u64 {
 
 fn of_lab(error: &LabError) -> Failure {
     match error {
-        LabError::Changed { what } if what == SPECIFICATION => {
-            Failure::user("failed to take up the run that was stopped: the experiment file changed since it started")
-                .hint("`--new` starts a new run; undo the change to go on with the old one")
-        }
         LabError::Changed { .. } => Failure::user("failed to take up the run that was stopped")
             .because(error)
             .hint("`--new` starts a new run; undo the change to go on with the old one"),

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
     let streams = streams(to.is_some()).map_err(|error| Failure::environment("failed to hand on the standard streams").because(&error))?;
     let path = named.map_or_else(|| StateDir::beside(&checked.request().cwd.join("any")), PathBuf::from);
     let state = StateDir::open(&path).map_err(|error| state::of_state(&error))?;
-    let canceller = interrupt::canceller()?;
+    let canceller = interrupt::canceller(|_| {})?;
     let mut place = LocalPlace::open(&state, &state::registry()?, state::journal(&state)?, canceller.clone(), reading::readers())
         .map_err(|error| Failure::environment("failed to prepare this machine").because(&error))?;
     place.sweep().map_err(|error| Failure::environment("failed to remove what a killed run had left").because(&*error))?;

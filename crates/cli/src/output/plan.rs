@@ -4,6 +4,7 @@ use bystander_lab::ledger::{Ledger, TrialRecord};
 use bystander_lab::place::Checkup;
 use bystander_lab::plan::{Expect, HookCommand, Kind, Lane, Plan, Ready};
 use bystander_lab::provenance::Difference;
+use bystander_lab::step::VOIDS_THAT_END;
 use bystander_model::FORMAT;
 use bystander_model::ids::RunId;
 use bystander_model::printed::DryRun;
@@ -41,7 +42,15 @@ fn launches_said(plan: &Plan) -> String {
 /// The plan in full, as a dry run prints it.
 pub(super) fn text(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
     let question = question(plan);
-    format!("{question}{}\nnothing was launched and nothing was written\n", body(plan, checkup, power))
+    format!("{question}{}\n{}\nnothing was launched and nothing was written\n", body(plan, checkup, power), retries())
+}
+
+/// The rule by which launches are made again, which is fixed before the first.
+fn retries() -> String {
+    format!(
+        "again     a launch that is void (contaminated) or lost by bystander is no data point and is made again, in the same place of its block; \
+         {VOIDS_THAT_END} of them in one place end the run as invalid. What failed or timed out by itself counts, and is never made again"
+    )
 }
 
 /// What is compared, where the instruments sit, and what the plan can and cannot decide.
@@ -132,6 +141,7 @@ pub(super) fn dry_run(plan: &Plan, checkup: &Checkup, power: &[String]) -> DryRu
         format: FORMAT,
         plan: serde_json::to_value(plan).unwrap_or_default(),
         launches: launches(plan).map(|launches| launches as u64),
+        tries: VOIDS_THAT_END as u64,
         placed: checkup.placed.clone(),
         power: power.to_vec(),
     }

@@ -22,7 +22,7 @@ use bystander_report::{Names, event_line};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use self::tracker::Tracker;
-use super::{NARROWEST, WIDTH};
+use super::{NARROWEST, Voice, WIDTH};
 
 /// On a terminal the lines are drawn this often.
 const TICK: Duration = Duration::from_millis(125);
@@ -34,6 +34,7 @@ pub(crate) struct Progress {
     names: Names,
     live: Live,
     shared: Arc<Shared>,
+    voice: Voice,
     /// Its end ends the thread that draws.
     end: Option<Sender<()>>,
     drawing: Option<JoinHandle<()>>,
@@ -52,8 +53,9 @@ impl Shared {
 }
 
 impl Progress {
-    pub(super) fn new(plan: &Plan, live: &Live, resumed: Option<&Ledger>) -> Self {
+    pub(super) fn new(plan: &Plan, live: &Live, resumed: Option<&Ledger>, voice: Voice) -> Self {
         let shared = Arc::new(Shared { tracker: Mutex::new(Tracker::new(plan, resumed)), lines: can_draw().then(MultiProgress::new) });
+        voice.above(shared.lines.clone());
         let (end, ended) = channel();
         let (drawn, board) = (Arc::clone(&shared), live.clone());
         let drawing = std::thread::spawn(move || {
@@ -65,7 +67,7 @@ impl Progress {
             screen.clear();
         });
         let cells = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);
-        Self { names: Names::new(plan.blocks.max, cells), live: live.clone(), shared, end: Some(end), drawing: Some(drawing) }
+        Self { names: Names::new(plan.blocks.max, cells), live: live.clone(), shared, voice, end: Some(end), drawing: Some(drawing) }
     }
 
     /// Shows one event; it is in the record already.
@@ -104,6 +106,7 @@ impl Drop for Progress {
         if let Some(drawing) = self.drawing.take() {
             let _ended = drawing.join();
         }
+        self.voice.above(None);
     }
 }
 

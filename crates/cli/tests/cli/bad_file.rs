@@ -190,12 +190,42 @@ fn a_dry_run_tells_the_plan_and_writes_nothing_at_all() {
     let folder = world.path("case");
     let before = bystander_testkit::Tree::of(&folder, |_| true);
     let ran = world.bystander(["run", "--dry-run"]).args([&file]).run().exits(0);
-    for words in ["level", "8", "nothing was launched and nothing was written"] {
+    for words in [
+        "level",
+        "8",
+        "made again, in the same place of its block; 3 of them in one place end the run",
+        "nothing was launched and nothing was written",
+    ] {
         assert!(ran.stdout.contains(words), "{words} is missing in:\n{}", ran.stdout);
     }
     let json = world.bystander(["run", "--dry-run", "--json"]).args([&file]).run().exits(0).json();
-    assert_eq!((&json["format"], &json["launches"]), (&1.into(), &8.into()));
+    assert_eq!((&json["format"], &json["launches"], &json["tries"]), (&1.into(), &8.into(), &3.into()));
     assert_eq!(before.differences(&bystander_testkit::Tree::of(&folder, |_| true)), Vec::<String>::new());
+}
+
+#[test]
+fn a_dry_run_refuses_evidence_that_a_run_would_refuse() {
+    let world = world();
+    let evidence = |name: &str| format!("{GOOD}\n[[evidence]]\nlog = {name:?}\n");
+    world.write("case/empty.log", "");
+    world.write("case/packed.log", [0x1f, 0x8b, 8, 0, 0]);
+    world.write("case/numbers.log", [7, 0, 0, 0]);
+    world.write("case/good.log", "loading\nready\n");
+    for (name, why) in [
+        ("nowhere.log", "No such file"),
+        (".", "it is a folder"),
+        ("empty.log", "it is empty"),
+        ("packed.log", "it is compressed: unpack it first"),
+        ("numbers.log", "it is no text"),
+    ] {
+        let file = world.write("case/case.toml", evidence(name));
+        let said = |args: &[&str]| world.bystander(args.iter().copied()).args([&file]).run().exits(3).stderr;
+        let (dry, real) = (said(&["run", "--dry-run"]), said(&["run"]));
+        assert!(dry.contains(why) && dry.contains("nothing was launched"), "{name}: {dry}");
+        assert_eq!(dry, real, "{name}");
+    }
+    let file = world.write("case/case.toml", evidence("good.log"));
+    world.bystander(["run", "--dry-run"]).args([&file]).run().exits(0);
 }
 
 #[test]

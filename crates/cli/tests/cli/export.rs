@@ -10,6 +10,7 @@ use bystander_testkit::{Signal, World, until};
 use serde_json::Value;
 
 use crate::fast::{Fast, assert_answers};
+use crate::traffic;
 use crate::world::{LIMIT, python_world, run, text, trials, world};
 
 /// `bystander export` of the newest run of a folder, to a file in the world.
@@ -154,6 +155,48 @@ fn output_of_hooks_workloads_and_traffic_is_packed_and_what_programs_leave_is_no
     }
     assert!(left_out(&manifest).iter().any(|what| what.starts_with("4 files in the folders of the run")), "{manifest:#}");
     let _ = world.bystander(["show"]).args([&archive]).run().exits(0);
+}
+
+#[test]
+fn real_traffic_and_stacks_are_shown_elsewhere_without_the_key_that_was_used() {
+    let Some(world) = python_world() else { return };
+    let file = traffic::experiment(&world, &["good", "stuck"], "api_key_env = \"SERVE_ACCESS\"");
+    let limits = "stall = \"1500ms\"\ngrace = \"1s\"\n[factors.kind]";
+    let short = fs::read_to_string(&file).expect("the file").replace("timeout = \"60s\"", "timeout = \"15s\"");
+    let with_limits = short.replace("[factors.kind]", limits);
+    fs::write(&file, with_limits).expect("the file");
+    let report = run(&world, &file).env("SERVE_ACCESS", "kept-out-of-it").run().json();
+    let (good, stuck) = (traffic::of_level(&report, "good").clone(), traffic::of_level(&report, "stuck").clone());
+    assert_eq!(good["outcome"], "completed", "{good:#}");
+    assert!(stuck["output"]["stacks"].is_string(), "nobody was served, so that the stacks were taken: {stuck:#}");
+    let (archive, _) = export(&world, file.parent().expect("a folder"), "run.tar.zst");
+    let elsewhere = bystander_testkit::World::new(env!("CARGO_BIN_EXE_bystander"));
+    let copy = elsewhere.path("from-elsewhere.tar.zst");
+    fs::copy(&archive, &copy).expect("copied");
+    drop(world);
+    let show = |more: &[&str]| elsewhere.bystander(["show"]).args([&copy]).args(more).cwd(&elsewhere.path("")).run();
+    let there = show(&["--json"]).json();
+    for (level, here) in [("good", &good), ("stuck", &stuck)] {
+        let there = traffic::of_level(&there, level);
+        for key in ["outcome", "cause", "traffic", "engine", "metrics", "samples"] {
+            assert_eq!(there[key], here[key], "{key} of {level}");
+        }
+    }
+    let shown = show(&["--why"]).stdout;
+    assert!(shown.contains("12 requests, 3 at a time; 0 failed"), "{shown}");
+    let all = contents(&copy);
+    let member = |end: &str| all.iter().find(|(name, _)| name.ends_with(end)).map(|(_, bytes)| bytes).unwrap_or_else(|| panic!("{end}"));
+    let stacks = String::from_utf8_lossy(member(&format!("trial-{}/stacks", stuck["id"]))).into_owned();
+    assert!(stacks.contains("do_POST"), "{stacks}");
+    for name in ["ttft.hdr", "summary.json"] {
+        assert!(!member(&format!("trial-{}/traffic/{name}", good["id"])).is_empty(), "{name}");
+    }
+    for (name, bytes) in &all {
+        assert!(!bytes.windows(14).any(|window| window == b"kept-out-of-it"), "{name}");
+    }
+    let environment = String::from_utf8_lossy(member("environment.json")).into_owned();
+    let value = environment.lines().find(|line| line.contains("\"SERVE_ACCESS\"")).expect("the variable");
+    assert!(value.contains("<hidden:"), "{value}");
 }
 
 #[test]

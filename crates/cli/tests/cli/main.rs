@@ -1,6 +1,7 @@
 //! The command from outside: real experiments on real processes, what they answer, and what they leave behind.
 
 mod aa_sample;
+mod advice;
 mod bad_file;
 mod bad_machine;
 mod behind;

@@ -9,10 +9,20 @@ use crate::world::{assert_nothing_left, python_world, run, text, trials};
 
 /// A server that streams an answer a token at a time, refuses, or ends itself after some requests.
 const SERVER: &str = r#"
-import json, os, sys, time
+import json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 kind, asked = sys.argv[2], 0
+held = threading.Lock()
+METRICS = '''# TYPE vllm:spec_decode_num_drafts_total counter
+vllm:spec_decode_num_drafts_total {drafts}
+vllm:spec_decode_num_draft_tokens_total {drafted}
+vllm:spec_decode_num_accepted_tokens_total {accepted}
+vllm:generation_tokens_total {tokens}
+vllm:kv_cache_usage_perc 0.25
+vllm:num_requests_running 4
+vllm:num_requests_waiting 1
+'''
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -33,6 +43,8 @@ class Handler(BaseHTTPRequestHandler):
             lines = [f"vllm:prefix_cache_queries_total {11 * asked}", f"vllm:prefix_cache_hits_total {hits}", ""]
             return self.say(200, "text/plain", "\n".join(lines).encode())
         models = json.dumps({"object": "list", "data": [{"id": "served", "object": "model"}]}).encode()
+        if self.path == "/metrics":
+            return self.say(200, "text/plain", METRICS.format(drafts=asked, drafted=3 * asked, accepted=2 * asked, tokens=20 * asked).encode())
         self.say(200, "application/json", models if self.path == "/v1/models" else b"ok")
 
     def do_POST(self):
@@ -42,6 +54,8 @@ class Handler(BaseHTTPRequestHandler):
         print("asked with", self.headers.get("authorization"), flush=True)
         if kind == "refuse":
             return self.say(503, "text/plain", b"no room for you")
+        if kind == "stuck":
+            held.acquire()
         if kind == "die" and asked > 6:
             print("engine: fatal: the device is gone", file=sys.stderr, flush=True)
             os._exit(3)
@@ -68,7 +82,7 @@ Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 "#;
 
 /// An experiment with one factor, `kind`, whose levels are given; the traffic asks twelve times, three at a time.
-fn experiment(world: &World, levels: &[&str], more: &str) -> std::path::PathBuf {
+pub(crate) fn experiment(world: &World, levels: &[&str], more: &str) -> std::path::PathBuf {
     world.write("serve/server.py", SERVER);
     let declared: String = levels.iter().map(|level| format!("{level} = {{ args = [\"{level}\"] }}\n")).collect();
     let file = format!(
@@ -102,7 +116,7 @@ describe = true
     world.write("serve/serve.toml", file)
 }
 
-fn of_level<'a>(report: &'a Value, level: &str) -> &'a Value {
+pub(crate) fn of_level<'a>(report: &'a Value, level: &str) -> &'a Value {
     trials(report).iter().find(|trial| trial["purpose"] == "measure" && trial["levels"]["kind"] == level).expect("a trial")
 }
 
@@ -156,6 +170,34 @@ fn random_prompts_out_of_a_warm_cache_are_no_comparison() {
 fn answers_on<'a>(report: &'a Value, metric: &str) -> &'a Value {
     let answers = report["answers"].as_array().expect("answers");
     answers.iter().find(|answer| answer["metric"] == metric && answer["about"] == "factor:kind").expect("an answer")
+}
+
+#[test]
+fn the_engine_is_asked_before_and_after_traffic_although_no_metric_asks() {
+    let Some(world) = python_world() else { return };
+    let file = experiment(&world, &["good", "refuse"], "");
+    let report = run(&world, &file).run().json();
+    let good = of_level(&report, "good");
+    let figure = |name: &str| &good["engine"]["figures"][name];
+    assert_eq!(good["engine"]["engine"], "vllm", "{good:#}");
+    // Fifteen requests with the warm-up, one draft of three each, two of them taken.
+    assert_eq!((&figure("accept_length")["value"], &figure("generation_tokens")["value"]), (&3.0.into(), &300.0.into()), "{good:#}");
+    assert!(figure("accept_rate")["value"].as_f64().is_some_and(|rate| (rate - 2.0 / 3.0).abs() < 1e-9), "{good:#}");
+    for (state, value) in [("kv_usage", 0.25), ("running", 4.0), ("queued", 1.0)] {
+        assert_eq!((figure(state)["before"].as_f64(), figure(state)["value"].as_f64()), (Some(value), Some(value)), "{state}: {good:#}");
+    }
+    // No figure of traffic or engine is without the share of requests that failed.
+    let metrics = |kind: &str| {
+        let cells = report["cells"].as_array().expect("cells");
+        cells.iter().find(|cell| cell["levels"]["kind"] == kind).expect("a cell")["metrics"].clone()
+    };
+    assert_eq!((&metrics("good")["speed"]["error_rate"], &metrics("refuse")["errors"]["error_rate"]), (&0.0.into(), &1.0.into()));
+    let shown = world.bystander(["show"]).cwd(file.parent().expect("a folder")).run().stdout;
+    let engine = shown.split("Engine (").nth(1).unwrap_or_else(|| panic!("no table of the engine in:\n{shown}"));
+    assert!(engine.contains("failed requests") && engine.contains("accept length") && engine.contains("kv usage"), "{shown}");
+    assert!(engine.contains("0 of 12") && engine.contains("3.00") && engine.contains("0.25"), "{shown}");
+    assert!(shown.contains(", 0 % failed"), "{shown}");
+    assert_nothing_left(&world);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod edits;
 mod fingerprint;
-pub(super) mod leftovers;
+mod leftovers;
 mod memory;
 mod probes;
 mod program;
@@ -10,11 +10,15 @@ mod traffic;
 
 pub(super) use edits::spec;
 
+use std::path::Path;
+
 use bystander_lab::place::Checkup;
 use bystander_lab::plan::Plan;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_probe::CheckedProbe;
 
+use super::before;
+use super::turns::folders_of;
 use crate::proof::Baseline;
 
 /// A checkup, and what the place keeps of it for the trials.
@@ -29,13 +33,13 @@ pub(super) struct Findings {
     pub(super) python: Option<std::path::PathBuf>,
 }
 
-/// Looks at a plan on this machine.
+/// Looks at a plan on this machine. `registry` is that of this user's live edits.
 #[must_use]
-pub fn check(plan: &Plan) -> Checkup {
-    examine(plan).checkup
+pub fn check(plan: &Plan, registry: &Path) -> Checkup {
+    examine(plan, registry).checkup
 }
 
-pub(super) fn examine(plan: &Plan) -> Findings {
+pub(super) fn examine(plan: &Plan, registry: &Path) -> Findings {
     let mut findings = Findings::default();
     let python = program::check(plan, &mut findings.checkup.problems);
     // What is put into a Python file is parsed also where the program is started by something else, such as a script.
@@ -44,6 +48,9 @@ pub(super) fn examine(plan: &Plan) -> Findings {
     edits::check(plan, parser.as_deref(), &mut findings);
     probes::check(plan, python.as_deref(), &mut findings);
     fingerprint::take(plan, &mut findings.checkup.fingerprint);
+    findings.checkup.problems.extend(before::gpus::check(plan));
+    let folders = folders_of(&plan.program.cwd, python.iter().map(std::path::PathBuf::as_path));
+    leftovers::check(plan, &folders, registry, &mut findings.checkup.problems);
     findings.python = python;
     findings
 }

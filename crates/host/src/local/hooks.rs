@@ -112,7 +112,8 @@ pub(super) fn contamination(trial: TrialId, hook: &HookRun) -> Contamination {
 fn told(hook: &HookRun) -> String {
     let output = hook.outputs.iter().rev().find(|output| output.bytes > 0);
     let kept = output.map_or_else(String::new, |output| format!("; its output is kept in {}", output.path.display()));
-    format!("{} failed: {}{kept}", hook.hook, hook.failure.as_deref().unwrap_or_default())
+    let launched = if hook.hook == "prepare" { ", and nothing was launched" } else { "" };
+    format!("{} failed{launched}: {}{kept}", hook.hook, hook.failure.as_deref().unwrap_or_default())
 }
 
 fn of_run<'a>(place: &'a LocalPlace, plan: &Plan, run: &RunId, name: &'static str) -> Hook<'a> {

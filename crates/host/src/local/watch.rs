@@ -148,7 +148,7 @@ impl<'a> Watch<'a> {
                 break why;
             }
         };
-        self.telling.phase(Phase::Stopping);
+        self.telling.stopping(self.plan.program.grace);
         self.stop(&mut trial, why);
         let finished = trial.finish(self.plan.program.grace, |event| self.take(event));
         let ended = trial.now_ns();

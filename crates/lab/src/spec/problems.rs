@@ -28,7 +28,10 @@ impl<'a> Problems<'a> {
         problem.help = problem.help.map(|help| one_line(&help));
         problem.file = Some(self.file.clone());
         problem.span = (*span != (0..0)).then(|| self.inside(span));
-        self.found.push(problem);
+        // Two parts of the reading may look at the same value.
+        if !self.found.contains(&problem) {
+            self.found.push(problem);
+        }
     }
 
     /// Whether anything so far refuses the file.

@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_unit_in_other_letters_is_known_for_what_was_meant() {
-        for (written, meant) in [("gib", Some("GiB")), ("g", Some("GiB")), ("GiBs", Some("GiB")), ("bytes", Some("B")), ("potatoes", None)] {
+        for (written, meant) in [("gib", Some("GiB")), ("g", Some("GiB")), ("GiBs", Some("GiB")), ("bytes", Some("B")), ("potatoes", None)]
+        {
             assert_eq!(MEMORY.meant(written), meant, "{written}");
         }
     }

@@ -137,6 +137,6 @@ fn a_resume_refuses_when_something_changed_and_names_it() {
     let mut ledger = create(&plan, &mut sink).expect("recorded");
     let now = IndexMap::from([("engine/sizing.py".to_owned(), "other".to_owned())]);
     let refused = conduct::resume(&mut ledger, &now, &mut sink);
-    assert!(matches!(&refused, Err(LabError::Changed { what }) if what == "engine/sizing.py"), "{refused:?}");
+    assert!(matches!(&refused, Err(LabError::Changed { what }) if *what == ["engine/sizing.py"]), "{refused:?}");
     assert_eq!(sink.events.len(), 1, "a refused resume records nothing");
 }

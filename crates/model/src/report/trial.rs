@@ -59,7 +59,7 @@ pub struct TrialReport {
     /// Where each of them was read, or why it has no value.
     #[serde(default)]
     pub metric_evidence: IndexMap<String, Evidence>,
-    /// What the engine said of itself before and after the workload; `None` where no metric asks.
+    /// What the engine said of itself before and after the workload; `None` where neither built-in traffic nor a metric asks.
     #[serde(default)]
     pub engine: Option<crate::engine::EngineReading>,
     /// Each process's account of each probe.

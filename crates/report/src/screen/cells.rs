@@ -91,7 +91,14 @@ fn voids(cell: &CellReport) -> String {
 fn median(summary: &MetricSummary, cell: &CellReport) -> String {
     let Some(median) = summary.median else { return "\u{2013}".to_owned() };
     let n = if summary.n == cell.completed { String::new() } else { format!(" (n = {})", summary.n) };
-    format!("{}{n}", number::figure(median))
+    // A figure of traffic says nothing without the share of requests that failed.
+    let failed = summary.error_rate.map_or_else(String::new, |rate| format!(", {} failed", share(rate)));
+    format!("{}{n}{failed}", number::figure(median))
+}
+
+/// A share in percent, to a tenth.
+fn share(share: f64) -> String {
+    if share == 0.0 { "0 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
 }
 
 /// The metrics that some cell shows, each with its unit.

@@ -50,7 +50,7 @@ pub(crate) fn metric(values: &[f64]) -> MetricSummary {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = u32::try_from(values.len()).expect("few values");
-    MetricSummary { unit: None, n, median: sorted.get(values.len() / 2).copied(), values: values.to_vec() }
+    MetricSummary { unit: None, n, median: sorted.get(values.len() / 2).copied(), values: values.to_vec(), error_rate: None }
 }
 
 /// A trial that is still running.

@@ -1,8 +1,8 @@
 //! One running trial in one line that fits the screen: what matters most first, and the last line of its log in what is left.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bystander_lab::live::Status;
+use bystander_lab::live::{Phase, Status};
 
 use super::super::text::{bytes, clean, clipped, span};
 
@@ -22,6 +22,11 @@ const SHORTEST_LOG: usize = 16;
 pub(super) fn doing(status: &Status, now: Duration, usual: Usual) -> String {
     let word = match &status.detail {
         Some(detail) => format!("{} for {}", status.phase.word(), clean(detail)),
+        None if status.phase == Phase::Stopping => {
+            let left = status.killed_at.map(|at| at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero());
+            let kill = left.map_or_else(String::new, |left| format!(", SIGKILL in {}", span(left.as_secs_f64().ceil())));
+            format!("{}{kill}", status.phase.word())
+        }
         None => status.phase.word().to_owned(),
     };
     let elapsed = span(now.as_secs_f64());

@@ -1,5 +1,6 @@
 //! One command of a hook: run to its end, its time limit or an interrupt, its output kept, its tree gone.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,7 @@ impl Hook<'_> {
             exit: None,
             signal: None,
             failure: None,
+            last: Vec::new(),
             wall_s: 0.0,
             outputs: Vec::new(),
         };
@@ -77,6 +79,9 @@ impl Hook<'_> {
             .map(|(path, summary)| self.kept(&path, summary.bytes, summary.lines))
             .collect::<Result<_, _>>()?;
         run.failure = self.failure(&run, over, &last);
+        if run.failure.is_some() {
+            run.last = last.lines();
+        }
         Ok(Done { run, was_interrupted: over == Over::Interrupted })
     }
 
@@ -139,11 +144,14 @@ fn name_of(run: &HookRun) -> String {
     format!("`{}`", run.command.join(" "))
 }
 
-/// The last line that says something on each stream.
+/// So many of the last lines are kept.
+const LAST_LINES: usize = 6;
+
+/// The last lines that say something on each stream.
 #[derive(Default)]
 struct Last {
-    stdout: Option<String>,
-    stderr: Option<String>,
+    stdout: VecDeque<String>,
+    stderr: VecDeque<String>,
 }
 
 impl Last {
@@ -154,10 +162,21 @@ impl Last {
             return;
         }
         let of = if line.stream == bystander_model::evidence::Stream::Stderr { &mut self.stderr } else { &mut self.stdout };
-        *of = Some(text.chars().take(SHOWN_CHARS).collect());
+        if of.len() == LAST_LINES {
+            of.pop_front();
+        }
+        of.push_back(text.chars().take(SHOWN_CHARS).collect());
     }
 
     fn told(&self) -> Option<&str> {
-        self.stderr.as_deref().or(self.stdout.as_deref())
+        self.of_stream().back().map(String::as_str)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.of_stream().iter().cloned().collect()
+    }
+
+    fn of_stream(&self) -> &VecDeque<String> {
+        if self.stderr.is_empty() { &self.stdout } else { &self.stderr }
     }
 }

@@ -1,5 +1,7 @@
 //! What the screen is told of a running trial: its phase, and now and then the last line of its program.
 
+use std::time::Duration;
+
 use bystander_lab::live::{Live, Phase};
 use bystander_model::ids::TrialId;
 
@@ -41,6 +43,12 @@ impl Telling {
     /// What the program holds at this moment, in bytes.
     pub(super) fn memory(&self, rss: Option<u64>, gpu: Option<u64>) {
         self.live.memory(self.trial, rss, gpu);
+    }
+
+    /// The trial's processes are asked to end, and have so long for it.
+    pub(super) fn stopping(&mut self, grace: Duration) {
+        self.turn();
+        self.live.stops(self.trial, grace);
     }
 
     /// The trial is in a phase now.

@@ -26,6 +26,14 @@ const PICKS: [(&str, Pick); 7] = [
 const OVERS: [(&str, Over); 4] = [("min", Over::Min), ("max", Over::Max), ("sum", Over::Sum), ("mean", Over::Mean)];
 const WHENS: [(&str, When); 3] = [("before", When::Before), ("after", When::After), ("delta", When::Delta)];
 
+/// What a table without a source most likely means: figures of traffic and engines, which are named by `from`.
+fn meant(table: &Table<'_>) -> Option<String> {
+    ["traffic", "engine"].into_iter().find_map(|kind| {
+        let name = table.table.iter().find(|(key, _)| key.get_ref().as_ref() == kind)?.1.get_ref().as_str()?;
+        Some(format!("write `from = \"{kind}.{name}\"`"))
+    })
+}
+
 /// Reads the source of a metric.
 pub(super) fn read(table: &Table<'_>, sources: Sources<'_>, problems: &mut Problems<'_>) -> Option<MetricSource> {
     let named: Vec<(&str, Item<'_>)> = SOURCES.into_iter().filter_map(|key| table.get(key).map(|item| (key, item))).collect();
@@ -33,6 +41,10 @@ pub(super) fn read(table: &Table<'_>, sources: Sources<'_>, problems: &mut Probl
         [one] => one,
         [] => {
             let problem = Diagnostic::error("spec.missing_key", format!("{} does not say where it is read", table.title()));
+            if let Some(help) = meant(table) {
+                problems.push(&table.span, problem.help(help));
+                return None;
+            }
             problems.push(
                 &table.span,
                 problem

@@ -85,6 +85,12 @@ fn url(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<String> {
         problems.push(&item.span, item.invalid("must start with `http://`: traffic speaks plain HTTP").help(like));
         return None;
     }
+    if !text.starts_with("http://") {
+        let help =
+            if text.contains("://") { like.to_owned() } else { format!("write \"http://{}\", or {like}", text.trim_start_matches('/')) };
+        problems.push(&item.span, item.invalid("must start with `http://`").help(help));
+        return None;
+    }
     if text.contains(['?', '#', '@']) {
         problems.push(&item.span, item.invalid("holds `?`, `#` or `@`, and only a host, a port and a path belong here").help(like));
         return None;

@@ -67,6 +67,12 @@ fn a_name_that_is_not_measured_gets_the_nearest_one() {
 }
 
 #[test]
+fn figures_of_traffic_and_engines_are_named_by_from_and_that_is_said() {
+    says(&bare("traffic = 'ttft_p50'"), &["write `from = \"traffic.ttft_p50\"`"]);
+    says(&bare("engine = 'kv_usage'"), &["write `from = \"engine.kv_usage\"`"]);
+}
+
+#[test]
 fn a_probe_that_no_cell_holds_measures_nothing() {
     let text = "program.command = ['a']\nplan = { describe = true, baseline.instrument = 'none', instruments = ['none', 'ab'] }\nprobes = [{ name = 'kv', at = 'm:f', capture = ['a'] }, { name = 'ab', at = 'm:g', capture = ['a'] }]\nmetrics.m.from = 'kv.a'";
     says(&shown(text), &["error spec.probe_not_put_in 4:18 \"'kv.a'\"", "add `kv` to `plan.instruments`"]);

@@ -163,7 +163,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
     for (url, told) in [
         ("http://h:{port}/v1/chat/completions", "which `endpoint` chooses"),
         ("http://h:{port}/?a", "only a host, a port and a path belong here"),
-        ("h:80", "must start with `http://`"),
+        ("h:80", "write \"http://h:80\", or write it like \"http://127.0.0.1:{port}\""),
         ("http://:80", "names no host"),
     ] {
         let shown = shown(&file(&format!("url = '{url}'\nconcurrency = 1\nrequests = 1\nprompt = {{ tokens = 1 }}")));
