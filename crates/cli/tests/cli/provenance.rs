@@ -123,8 +123,8 @@ fn a_program_that_a_script_starts_is_probed_by_the_python_that_the_file_names() 
     run(&fast.world, &named).run().exits(0);
     let ledger = ledger(&fast.folder.join(".bystander"));
     for trial in ledger.trials.values() {
-        let python = trial.provenance.as_ref().and_then(|provenance| provenance.python.as_ref());
-        assert!(python.is_some_and(|python| python.version.starts_with("3.")), "{python:?}");
+        let python = trial.provenance().and_then(|provenance| provenance.python);
+        assert!(python.as_ref().is_some_and(|python| python.version.starts_with("3.")), "{python:?}");
         assert_eq!(!trial.hits.is_empty(), trial.slot.cell.instrument != "none", "trial {}", trial.id);
     }
 }

@@ -61,7 +61,8 @@ fn plain(text: &str) -> String {
 /// The settings that every launch of a cell printed alike: a port or a seed is a launch's own.
 fn steady(ledger: &Ledger, cell: &Cell) -> BTreeMap<String, String> {
     let printed = ledger.data(cell).map(|trial| {
-        let unfilled = |value: String| trial.provenance.as_ref().map_or(value.clone(), |provenance| unfill(provenance, &value));
+        let provenance = trial.provenance();
+        let unfilled = |value: String| provenance.as_ref().map_or(value.clone(), |provenance| unfill(provenance, &value));
         configuration(trial).into_iter().map(|(name, value)| (name, unfilled(value))).collect::<BTreeMap<_, _>>()
     });
     let mut printed = printed.filter(|settings| !settings.is_empty());
