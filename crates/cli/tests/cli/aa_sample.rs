@@ -74,7 +74,6 @@ fn of_many_runs_of_one_program_under_two_labels_few_find_a_difference() {
         }
         assert!(failed <= 9, "seed {seed}: nearly all failed");
     }
-    eprintln!("comparisons and differences: drawn {drawn:?}, timed {timed:?}, outcomes {failing:?}");
     assert!(
         drawn[0] >= 3 * RUNS - 12 && timed[0] >= RUNS - 4 && failing[0] == RUNS,
         "too few were compared: {drawn:?} {timed:?} {failing:?}"
