@@ -83,13 +83,13 @@ fn unknown_keys_name_the_nearest_or_the_place_they_belong_in() {
     error spec.unknown_key 3:1 "colour"
       unknown key `colour` in `[program]`
       ^ not a key of this table
-      help: valid keys here are `command`, `cwd`, `env`, `ready`, `timeout`, `stall`, `grace` and `fresh`
+      help: valid keys here are `command`, `python`, `cwd`, `env`, `ready`, `timeout`, `stall`, `grace` and `fresh`
     "###);
     assert_snapshot!(program("log = 'x'"), @r###"
     error spec.unknown_key 3:1 "log"
       unknown key `log` in `[program]`
       ^ not a key of this table
-      note: valid keys here are `command`, `cwd`, `env`, `ready`, `timeout`, `stall`, `grace` and `fresh`
+      note: valid keys here are `command`, `python`, `cwd`, `env`, `ready`, `timeout`, `stall`, `grace` and `fresh`
       help: `log` belongs in `program.ready`
     "###);
     assert_snapshot!(program("ready = { htp = 'http://h:{port}' }"), @r###"
