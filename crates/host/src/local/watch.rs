@@ -227,10 +227,12 @@ impl<'a> Watch<'a> {
             self.facts.part_died = Some(died);
             return Ok(Some(StopWhy::PartDied { span_s: span.as_secs_f64() }));
         }
-        // Who holds every condition and is seen to go on doing so may be as silent as who is ready.
-        let ready = self.facts.ready.is_some() || trial.holding().is_some();
-        if let Some(why) = self.stall.turn(trial, &self.scanner, ready) {
-            return Ok(Some(why));
+        // Who holds every condition and is seen to go on doing so may be silent: nobody asks it for anything yet, and a look would stop it for nothing.
+        let ready = self.facts.ready.is_some();
+        if ready || trial.holding().is_none() {
+            if let Some(why) = self.stall.turn(trial, &self.scanner, ready) {
+                return Ok(Some(why));
+            }
         }
         Ok(if Instant::now() >= deadline { self.at_limit(trial) } else { None })
     }
