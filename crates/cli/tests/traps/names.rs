@@ -78,6 +78,7 @@ traps! {
     a_switch_turns_other_settings: "one-engine-is-held-back",
     a_flag_never_arrives: "flag-that-never-arrives",
     a_prefix_cache_is_warm: "warm-prefix-cache",
+    a_failure_is_not_noticed: "failure-that-stays",
     the_work_begins_with_a_silence: "leading-silence",
     a_neighbour_is_noisy: "noisy-neighbour",
     a_killed_server_leaves_its_state: "state-of-a-killed-server",

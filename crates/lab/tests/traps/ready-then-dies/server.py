@@ -1,10 +1,9 @@
-"""A server that says that it is ready, answers once, and dies."""
+"""A server that says that it is ready, answers, and dies before readiness has lasted for as long as it must."""
 
 import http.server
 import os
 import sys
 import threading
-import time
 
 
 class Once(http.server.BaseHTTPRequestHandler):
@@ -12,7 +11,7 @@ class Once(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
         self.wfile.flush()
-        threading.Timer(0.02, os._exit, [3]).start()
+        threading.Timer(1.0, os._exit, [3]).start()
 
     def log_message(self, *words):
         pass
