@@ -113,6 +113,13 @@ fn rule(metric: &Metric, effect: &Effect) -> String {
             interval_of(metric.scale, effect)
         );
     }
+    if effect.identical && effect.n() > 1 {
+        let level = 1.0 - effect.confidence;
+        return format!(
+            "values that do not vary have no interval: an effect is shown where chance would bring them apart this far in at most {} of runs{within}",
+            percent_of(level)
+        );
+    }
     format!("an effect is shown where the interval leaves out none: {}{within}", interval_of(metric.scale, effect))
 }
 
@@ -175,6 +182,9 @@ fn confidence(contrast: &Contrast) -> f64 {
 }
 
 fn interval_of(scale: Scale, effect: &Effect) -> String {
+    if effect.identical && effect.n() > 1 {
+        return "the same in every block, so without an interval".to_owned();
+    }
     let level = percent_of(effect.confidence);
     match (scale, effect.unpaired) {
         (Scale::Difference, false) => format!("mean difference within blocks, {level} (t)"),

@@ -22,6 +22,7 @@ fn metrics_without_variation_have_no_interval() {
     let effect = answer(&ledger, "factor:arm", "tokens");
     assert_eq!((effect.verdict, effect.interval), (Verdict::Effect, None));
     assert!(effect.text.contains("\u{2212}314.0 tokens, identical in 5 launches"), "{}", effect.text);
+    assert!(effect.rule.as_deref().is_some_and(|rule| rule.starts_with("values that do not vary have no interval")), "{:?}", effect.rule);
     let inert = answer(&ledger, "instrument:probe", "tokens");
     assert_eq!(inert.verdict, Verdict::Inert);
     assert!(inert.text.contains("identical in 5 launches"), "{}", inert.text);
