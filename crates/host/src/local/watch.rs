@@ -229,10 +229,9 @@ impl<'a> Watch<'a> {
         }
         // Who holds every condition and is seen to go on doing so may be silent: nobody asks it for anything yet, and a look would stop it for nothing.
         let ready = self.facts.ready.is_some();
-        if ready || trial.holding().is_none() {
-            if let Some(why) = self.stall.turn(trial, &self.scanner, ready) {
-                return Ok(Some(why));
-            }
+        let looked_at = ready || trial.holding().is_none();
+        if let Some(why) = looked_at.then(|| self.stall.turn(trial, &self.scanner, ready)).flatten() {
+            return Ok(Some(why));
         }
         Ok(if Instant::now() >= deadline { self.at_limit(trial) } else { None })
     }

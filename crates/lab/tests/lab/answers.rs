@@ -252,7 +252,7 @@ fn a_look_has_its_own_counts_where_launches_were_made_after_it() {
     let plan = plan(&["a", "b"], &["probe"]);
     let script = |cell: &Cell, before: u32| {
         let fails = cell.levels["arm"] == "b" && cell.is_bare() && before < 4;
-        let probe = !cell.is_bare() && before % 2 == 0;
+        let probe = !cell.is_bare() && before.is_multiple_of(2);
         if fails || probe { Ends::Fails("x") } else { Ends::Completes }
     };
     let (ledger, _) = run(&plan, &mut Scripted::new(script));
