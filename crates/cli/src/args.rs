@@ -12,7 +12,6 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[command(
     name = "bystander",
     version,
-    about,
     max_term_width = 110,
     after_help = "Exit codes: 0 answered; 1 answered, and something failed that `expect` declared to work; 2 undetermined; \
 3 bad input or usage; 4 trouble of bystander itself; 130 interrupted."

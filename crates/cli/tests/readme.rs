@@ -49,7 +49,7 @@ fn masked(text: &str) -> Vec<String> {
         (r"story-\d{8}-\d{6}-[0-9a-f]{4}", "RUN"),
         // Evidence: which line, process and trial come first differs with the interleaving of eight processes.
         (r"\[[^\]]*(trial|stderr|pid)[^\]]*\]", "[evidence]"),
-        (r"\d+(\.\d+)? s\b", "N s"),
+        (r"\d+(\.\d+)? (s|min)\b", "N s"),
         (r"\brank \d+", "rank N"),
         (r"sha256 [0-9a-f]+", "sha256 HASH"),
         // The first of eight equal failures, where the screen cuts it.

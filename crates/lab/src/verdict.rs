@@ -79,7 +79,7 @@ fn void(answer: &mut Answer, why: &str) {
         answer,
         &format!("The run says nothing about this: {why}."),
         "a contaminated or gated run shows nothing but counterexamples",
-        (Means::Edit, "a run that is not stopped by this".to_owned()),
+        (Means::Edit, "mend what stopped the run, then run it anew".to_owned()),
     );
 }
 

@@ -198,11 +198,16 @@ impl std::fmt::Display for ProbeProblem {
             }
             ProblemKind::CaptureRefused { reason, .. } => write!(f, "the expression is not captured: {reason}"),
             ProblemKind::NameUndefined { name, scope, later: true, .. } => {
-                write!(f, "`{name}` has no value yet at this place of `{scope}`: it gets one further down")
+                write!(f, "`{name}` has no value yet at this place of {}: it gets one further down", of(scope))
             }
-            ProblemKind::NameUndefined { name, scope, .. } => write!(f, "`{name}` is not defined in `{scope}`"),
+            ProblemKind::NameUndefined { name, scope, .. } => write!(f, "`{name}` is not defined in {}", of(scope)),
         }
     }
+}
+
+/// A function by its name, or the module in words.
+fn of(scope: &str) -> String {
+    if scope.contains(' ') { scope.to_owned() } else { format!("`{scope}`") }
 }
 
 fn join(lines: &[u32]) -> String {

@@ -109,7 +109,8 @@ pub fn event_line(event: &Event, names: &Names) -> Option<String> {
 
 fn ended(end: &TrialEnd, never_launched: bool) -> String {
     let outcome = end.outcome.word().replace('_', " ");
-    let cause = end.cause.as_ref().map_or_else(String::new, |cause| format!("  {}", clean(&cause.class)));
+    let cause = end.cause.as_ref().filter(|cause| cause.class != end.outcome.word());
+    let cause = cause.map_or_else(String::new, |cause| format!("  {}", clean(&cause.class)));
     let after = match end.outcome {
         // What was never begun took no time, and what was broken off says nothing about how long it takes.
         Outcome::Void | Outcome::Undetermined | Outcome::Interrupted if never_launched => " before its launch".to_owned(),
@@ -125,7 +126,7 @@ fn finished(end: &RunEnd) -> String {
         RunEnd::Finished { why } => format!("finished: {}", clean(why)),
         RunEnd::Gated { why } => format!("stopped, the baseline is not as declared: {}", clean(why)),
         RunEnd::Invalid { why } => format!("invalid: {}", clean(why)),
-        RunEnd::Interrupted => "interrupted; the same command goes on".to_owned(),
+        RunEnd::Interrupted => "interrupted; `bystander run` with its file goes on".to_owned(),
         RunEnd::Broken { why } => format!("broken off: {}", clean(why)),
     }
 }

@@ -94,6 +94,15 @@ pub(crate) fn seconds(s: f64) -> String {
     format!("{} s", if s.is_finite() { signed_text(&text) } else { figure(s) })
 }
 
+/// Writes a span that is only estimated: seconds up to ten minutes, then minutes, then hours.
+pub(crate) fn about(s: f64) -> String {
+    match s {
+        _ if s < 600.0 || !s.is_finite() => seconds(s),
+        _ if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        _ => format!("{:.0} h", s / 3600.0),
+    }
+}
+
 /// Gives an equation its signs: `-` and `*` between numbers become a true minus and a times sign.
 pub(crate) fn equation(text: &str) -> String {
     let safe = clean(text);
@@ -171,7 +180,7 @@ mod tests {
     use bystander_model::budget::Figure;
     use bystander_model::value::{ObjectValue, Value};
 
-    use super::{equation, figure, gib, integer, ranged, seconds, tokens, value};
+    use super::{about, equation, figure, gib, integer, ranged, seconds, tokens, value};
 
     #[test]
     fn numbers_have_six_digits_groups_and_a_true_minus() {
@@ -199,6 +208,8 @@ mod tests {
         assert_eq!(gib(-0.000_1), "0");
         assert_eq!(tokens(159_171.9), "159,171");
         assert_eq!((seconds(1.44), seconds(0.012), seconds(612.4)), ("1.4 s".into(), "0.012 s".into(), "612 s".into()));
+        let estimates = [1.44, 599.0, 4087.0, 20_000.0].map(about);
+        assert_eq!(estimates, ["1.4 s", "599 s", "68 min", "6 h"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The plan as people read it before a run, and what two trials differ in.
 
+use std::time::Duration;
+
 use bystander_lab::ledger::{Ledger, TrialRecord};
 use bystander_lab::place::Checkup;
 use bystander_lab::plan::{Expect, HookCommand, Kind, Lane, Plan, Ready};
@@ -9,6 +11,8 @@ use bystander_model::FORMAT;
 use bystander_model::ids::RunId;
 use bystander_model::printed::DryRun;
 use bystander_report::count;
+
+use super::text::span;
 
 /// One line about a run that begins or goes on.
 pub(super) fn headline(plan: &Plan, run: &RunId, resumed: Option<&Ledger>) -> String {
@@ -58,7 +62,7 @@ pub(super) fn body(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
     let command: Vec<&str> = plan.program.command.iter().map(|word| word.0.as_str()).collect();
     let mut lines = vec![
         format!("program   {}", command.join(" ")),
-        format!("          in {}, at most {:.0} s a launch", plan.program.cwd.display(), plan.program.timeout.as_secs_f64()),
+        format!("          in {}, at most {} a launch", plan.program.cwd.display(), limit(plan.program.timeout)),
         format!("cells     {}", cells(plan)),
         format!("launches  {}, {}{}", launches_said(plan), order(plan), gate(plan)),
     ];
@@ -67,11 +71,17 @@ pub(super) fn body(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
     lines.splice(2..2, ready.map(|words| format!("ready     {words}")));
     lines.extend(treatments(plan));
     lines.extend(
-        checkup.placed.iter().filter(|(name, _)| !plan.left_out.contains_key(*name)).map(|(name, place)| format!("{name:9} {place}")),
+        checkup.placed.iter().filter(|(name, _)| !plan.left_out.contains_key(*name)).map(|(name, place)| format!("{name:8}  {place}")),
     );
     lines.extend(plan.left_out.iter().map(|(name, why)| format!("left out  {name}: {why}")));
     lines.extend(power.iter().map(|sentence| format!("decides   {sentence}")));
     lines.join("\n")
+}
+
+/// A limit as people write one: without the zeros of whole minutes and hours.
+fn limit(limit: Duration) -> String {
+    let said = span(limit.as_secs_f64());
+    said.trim_end_matches(" 00 s").trim_end_matches(" 00 min").to_owned()
 }
 
 /// Every cell, the one that the others are compared with first.

@@ -94,6 +94,16 @@ pub(super) fn of_unknown_cause(ledger: &Ledger, prediction: &Prediction) -> Opti
     })
 }
 
+/// What a cell does of which an outcome is predicted.
+fn verb(predicted: Outcome) -> String {
+    match predicted {
+        Outcome::Completed => "completes".to_owned(),
+        Outcome::Failed => "fails".to_owned(),
+        Outcome::TimedOut => "times out".to_owned(),
+        other => format!("is {}", other.word()),
+    }
+}
+
 /// Whether an outcome is the predicted one. A time-out is a failure, as in every comparison of outcomes.
 fn is_outcome(seen: Option<Outcome>, predicted: Outcome) -> bool {
     seen == Some(predicted) || (predicted == Outcome::Failed && seen == Some(Outcome::TimedOut))
@@ -107,7 +117,7 @@ pub(super) fn against<'a>(ledger: &'a Ledger, prediction: &'a Prediction) -> Box
         let (text, evidence) = match prediction {
             Prediction::Outcome { outcome: predicted, .. } => {
                 (!is_outcome(trial.outcome(), *predicted)).then_some(())?;
-                (format!("It predicts that {cell} is {}, and trial {} {outcome}.", predicted.word(), trial.id), evidence_of(trial))
+                (format!("It predicts that {cell} {}, and trial {} {outcome}.", verb(*predicted), trial.id), evidence_of(trial))
             }
             Prediction::Cause { cause: predicted, .. } => {
                 let class = trial.end.as_ref().and_then(|end| end.cause.as_ref()).map(|cause| cause.class.as_str());
@@ -232,7 +242,7 @@ pub(super) fn old_log_against(log: &OldLog, prediction: &Prediction) -> Option<S
     let cell = prediction.cell()?;
     match (prediction, log.outcome) {
         (Prediction::Outcome { outcome, .. }, seen @ (Outcome::Completed | Outcome::Failed)) if !is_outcome(Some(seen), *outcome) => {
-            Some(format!("It predicts that {cell} is {}, and {name} {}.", outcome.word(), seen.word()))
+            Some(format!("It predicts that {cell} {}, and {name} {}.", verb(*outcome), seen.word()))
         }
         (Prediction::Cause { cause, .. }, Outcome::Completed) => {
             Some(format!("It predicts that {cell} fails with {cause}, and {name} completed."))

@@ -32,7 +32,7 @@ pub(crate) fn step_said(step: &NextStep) -> String {
     let about: Vec<String> = step.about.iter().map(|about| subject(about)).collect();
     let about = if about.is_empty() { String::new() } else { format!("{}: ", about.join(", ")) };
     let launches = step.launches.map(|n| if n == 0 { "no launch".to_owned() } else { count(n as usize, "launch", "launches") });
-    let time = step.seconds.filter(|_| step.launches != Some(0)).map(|seconds| format!("about {}", number::seconds(seconds)));
+    let time = step.seconds.filter(|_| step.launches != Some(0)).map(|seconds| format!("about {}", number::about(seconds)));
     let cost: Vec<String> = launches.into_iter().chain(time).collect();
     let cost = if cost.is_empty() { String::new() } else { format!(" ({})", cost.join(", ")) };
     format!("{about}{}{cost}", clean(&step.text))

@@ -30,7 +30,7 @@ fn standing(report: &Report) -> String {
     match report.status.as_str() {
         "finished" => "Finished:".to_owned(),
         "running" => "Not finished yet:".to_owned(),
-        "interrupted" => "Interrupted (the same command goes on):".to_owned(),
+        "interrupted" => "Interrupted (`bystander run` with its file goes on):".to_owned(),
         "gated" => "Stopped, the baseline is not as declared:".to_owned(),
         "invalid" => "Invalid, launches were contaminated:".to_owned(),
         "broken" => "Broken off:".to_owned(),

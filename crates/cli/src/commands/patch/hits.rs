@@ -69,8 +69,11 @@ pub(super) fn notes(edits: &[EditStatus]) -> Vec<PatchNote> {
                     missing => format!(", {missing} more were not recorded"),
                 };
                 format!(
-                    "probe `{}` ({}) has {count} hits recorded{missing}: `bystander patch hits {}` prints them",
-                    edit.name, edit.id, edit.id
+                    "probe `{}` ({}) has {} recorded{missing}: `bystander patch hits {}` prints them",
+                    edit.name,
+                    edit.id,
+                    bystander_report::count(count, "hit", "hits"),
+                    edit.id
                 )
             }
             Err(error) => format!("the hits of probe `{}` ({}) cannot be read: {error}", edit.name, edit.id),
