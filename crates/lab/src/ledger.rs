@@ -81,11 +81,11 @@ pub struct TrialRecord {
     /// Each process's account of each probe.
     pub receipts: Vec<Receipt>,
     /// The captured output.
-    pub outputs: IndexMap<Stream, PathBuf>,
+    pub outputs: Vec<(Stream, PathBuf)>,
     /// Commands that were run before and after it.
     pub hooks: Vec<HookRun>,
     /// How it ended.
-    pub end: Option<TrialEnd>,
+    pub end: Option<Box<TrialEnd>>,
 }
 
 impl TrialRecord {
@@ -200,10 +200,11 @@ impl Ledger {
             }
             EventBody::Receipt(receipt) => trial.receipts.push(receipt.clone()),
             EventBody::Hook(hook) => trial.hooks.push(hook.clone()),
-            EventBody::Output { stream, path, .. } => {
-                trial.outputs.insert(*stream, path.clone());
-            }
-            EventBody::TrialEnded(end) => trial.end = Some(end.clone()),
+            EventBody::Output { stream, path, .. } => match trial.outputs.iter_mut().find(|(known, _)| known == stream) {
+                Some((_, known)) => known.clone_from(path),
+                None => trial.outputs.push((*stream, path.clone())),
+            },
+            EventBody::TrialEnded(end) => trial.end = Some(Box::new(end.clone())),
             _ => {}
         }
     }
@@ -250,7 +251,7 @@ impl TrialRecord {
             undone: Vec::new(),
             hits: IndexMap::new(),
             receipts: Vec::new(),
-            outputs: IndexMap::new(),
+            outputs: Vec::new(),
             hooks: Vec::new(),
             end: None,
         }

@@ -133,7 +133,7 @@ fn metric(trials: &[&TrialRecord], name: &str, of: &Metric) -> MetricSummary {
 
 /// The share of requests that failed over some launches; `None` where no traffic was sent.
 fn error_rate(trials: &[&TrialRecord]) -> Option<f64> {
-    let sums = trials.iter().filter_map(|trial| trial.end.as_ref()?.traffic.as_ref());
+    let sums = trials.iter().filter_map(|trial| trial.end.as_ref()?.traffic.as_deref());
     let (sent, completed) = sums.fold((0, 0), |(sent, completed), one| (sent + one.sent, completed + one.completed));
     (sent > 0).then(|| sent.saturating_sub(completed) as f64 / sent as f64)
 }
@@ -160,10 +160,10 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
         wall_s: end.map(|end| end.wall_s),
         metrics: end.map(|end| end.metrics.clone()).unwrap_or_default(),
         metric_evidence: end.map(|end| end.metric_evidence.clone()).unwrap_or_default(),
-        engine: end.and_then(|end| end.engine.clone()),
+        engine: end.and_then(|end| end.engine.as_deref().cloned()),
         receipts: trial.receipts.clone(),
         output: trial.outputs.iter().map(|(stream, path)| (stream.name().to_owned(), path.clone())).collect(),
-        traffic: end.and_then(|end| end.traffic.clone()),
+        traffic: end.and_then(|end| end.traffic.as_deref().cloned()),
         samples: end.and_then(|end| end.samples.as_ref()).map(Samples::without_series),
         configuration: end.and_then(|end| end.configuration.clone()),
         provenance: trial.provenance(),

@@ -136,7 +136,7 @@ pub struct TrialEnd {
     /// Where each metric was read.
     pub metric_evidence: IndexMap<String, Evidence>,
     /// The engine's memory budget, where one could be read.
-    pub budget: Option<BudgetReport>,
+    pub budget: Option<Box<BudgetReport>>,
     /// The effective configuration that the program printed, with its place; `None` where no reader knows such a line.
     #[serde(default)]
     pub configuration: Option<Evidence>,
@@ -144,10 +144,10 @@ pub struct TrialEnd {
     pub peak_rss_bytes: Option<u64>,
     /// What came of built-in traffic; `None` without it, or where it did not come to its end.
     #[serde(default)]
-    pub traffic: Option<Summary>,
+    pub traffic: Option<Box<Summary>>,
     /// What the engine said of itself before and after the workload; `None` where nobody asked.
     #[serde(default)]
-    pub engine: Option<EngineReading>,
+    pub engine: Option<Box<EngineReading>>,
     /// What samples have seen of memory; `None` where nothing was launched.
     #[serde(default)]
     pub samples: Option<Samples>,

@@ -41,6 +41,12 @@ impl Names {
         }
     }
 
+    /// Forgets a trial, of which nothing more will be said.
+    pub fn forget(&mut self, trial: TrialId) {
+        self.slots.remove(&trial);
+        self.launched.remove(&trial);
+    }
+
     /// Whether a trial is known from its start, and nothing was launched in it.
     fn never_launched(&self, trial: Option<TrialId>) -> bool {
         trial.is_some_and(|trial| self.slots.contains_key(&trial) && !self.launched.contains(&trial))

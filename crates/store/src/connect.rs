@@ -21,6 +21,9 @@ use crate::sqlite::{StoreError, Told as _, log_of};
 /// How long a process waits for another one that is writing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A run adds to the end and a report reads from the beginning: pages that were seen are not seen again, and more of them would only stay in memory.
+const CACHE_KIB: i64 = 256;
+
 /// File systems that several hosts may write to, by the number that `statfs` gives: NFS, SMB and CIFS, 9P, AFS, Ceph, FUSE (sshfs among them),
 /// Lustre, GPFS, BeeGFS.
 const SHARED_BETWEEN_HOSTS: [u64; 11] =
@@ -72,6 +75,7 @@ fn open(path: &Path, way: Way) -> Result<Connection, StoreError> {
     connection.busy_timeout(PATIENCE).told(path)?;
     connection.pragma_update(None, "foreign_keys", true).told(path)?;
     connection.pragma_update(None, "synchronous", "FULL").told(path)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB).told(path)?;
     if way == Way::Alone {
         connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_row| Ok(())).told(path)?;
     }
@@ -132,7 +136,7 @@ fn is_shared_between_hosts(path: &Path) -> bool {
 mod tests {
     use rusqlite::Connection;
 
-    use super::{Way, connect, open};
+    use super::{CACHE_KIB, Way, connect, open};
 
     fn mode(connection: &Connection) -> String {
         connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("a mode")
@@ -146,6 +150,8 @@ mod tests {
         for (index, (way, wanted)) in [(Way::Log, "wal"), (Way::Journal, "truncate"), (Way::Alone, "wal")].into_iter().enumerate() {
             let connection = open(&path, way).expect("opens");
             assert_eq!(mode(&connection), wanted);
+            let cache: i64 = connection.pragma_query_value(None, "cache_size", |row| row.get(0)).expect("a size");
+            assert_eq!(cache, -CACHE_KIB, "it is in KiB where it is negative");
             connection.execute(insert, [index.to_string()]).expect("writes");
             let count: u32 = connection.query_row("SELECT count(*) FROM run", [], |row| row.get(0)).expect("reads");
             assert_eq!(count as usize, index + 1);

@@ -79,7 +79,11 @@ impl Progress {
             (Some(trial), EventBody::TrialEnded(_)) => self.live.end(trial),
             _ => {}
         }
-        let Some(line) = event_line(event, &self.names) else { return };
+        let line = event_line(event, &self.names);
+        if let (Some(trial), EventBody::TrialEnded(_)) = (event.trial, &event.body) {
+            self.names.forget(trial);
+        }
+        let Some(line) = line else { return };
         match &event.body {
             // What goes as it should is told by the line of its trial.
             EventBody::TrialStarted { .. }

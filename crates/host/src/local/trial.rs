@@ -280,12 +280,12 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         wall_s,
         metrics: read.values,
         metric_evidence: read.evidence,
-        engine: read.engine,
-        budget: verdict.budget,
+        engine: read.engine.map(Box::new),
+        budget: verdict.budget.map(Box::new),
         configuration: verdict.configuration,
         peak_rss_bytes,
         samples,
-        traffic,
+        traffic: traffic.map(Box::new),
         ..TrialEnd::new(verdict.outcome)
     }
 }

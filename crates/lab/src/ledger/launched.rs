@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bystander_model::provenance::Provenance;
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 
 /// Launches that differ in more variables than this are kept apart.
 const MOST_VARIABLES: usize = 16;
@@ -16,14 +17,18 @@ const MOST_BASES: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Launched {
     base: Arc<Provenance>,
-    own: Option<Box<Own>>,
+    /// An [`Own`] as JSON, nothing where it has nothing of its own: a dozen short texts in one piece, and most are never asked for.
+    own: Option<Box<str>>,
 }
 
 /// What a launch has of its own; nothing where it is as in the one that it is kept beside.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct Own {
+    #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<Vec<String>>,
     placeholders: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<PathBuf>,
     /// Variables with their values; none for one that is not set.
     env: Vec<(String, Option<String>)>,
@@ -34,21 +39,26 @@ impl Launched {
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         let mut whole = Provenance::clone(&self.base);
-        let Some(own) = self.own.as_deref() else { return whole };
-        if let Some(command) = &own.command {
-            whole.command.clone_from(command);
+        let own = self.own();
+        if let Some(command) = own.command {
+            whole.command = command;
         }
-        if let Some(cwd) = &own.cwd {
-            whole.cwd.clone_from(cwd);
+        if let Some(cwd) = own.cwd {
+            whole.cwd = cwd;
         }
-        whole.placeholders.extend(own.placeholders.iter().cloned());
-        for (name, value) in &own.env {
+        whole.placeholders.extend(own.placeholders);
+        for (name, value) in own.env {
             match value {
-                Some(value) => whole.env.insert(name.clone(), value.clone()),
-                None => whole.env.shift_remove(name),
+                Some(value) => whole.env.insert(name, value),
+                None => whole.env.shift_remove(&name),
             };
         }
         whole
+    }
+
+    /// What was kept here can be read: what could not be written is kept whole.
+    fn own(&self) -> Own {
+        self.own.as_deref().and_then(|own| serde_json::from_str(own).ok()).unwrap_or_default()
     }
 }
 
@@ -69,6 +79,14 @@ impl Own {
             env,
         })
     }
+
+    /// What is kept of it, nothing where there is nothing. A path that is no text cannot be written.
+    fn packed(&self) -> serde_json::Result<Option<Box<str>>> {
+        if *self == Self::default() {
+            return Ok(None);
+        }
+        serde_json::to_string(self).map(|text| Some(text.into_boxed_str()))
+    }
 }
 
 /// The variables that differ; `None` where they are too many.
@@ -86,9 +104,9 @@ pub(super) struct Launches(Vec<Arc<Provenance>>);
 impl Launches {
     /// Keeps with what a trial was launched.
     pub(super) fn keep(&mut self, launch: &Provenance) -> Launched {
-        let alike = self.0.iter().rev().take(MOST_BASES).find_map(|base| Some((base, Own::beside(base, launch)?)));
+        let alike = self.0.iter().rev().take(MOST_BASES).find_map(|base| Some((base, Own::beside(base, launch)?.packed().ok()?)));
         if let Some((base, own)) = alike {
-            return Launched { base: Arc::clone(base), own: (own != Own::default()).then(|| Box::new(own)) };
+            return Launched { base: Arc::clone(base), own };
         }
         let base = Arc::new(launch.clone());
         self.0.push(Arc::clone(&base));
@@ -98,6 +116,8 @@ impl Launches {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
     use bystander_model::provenance::{Provenance, PythonInfo};
     use indexmap::IndexMap;
 
@@ -129,12 +149,17 @@ mod tests {
         all[11].placeholders.insert("gpus".into(), "0".into());
         all[12].python = None;
         all[13] = all[0].clone();
+        all[14].cwd = std::ffi::OsString::from_vec(b"/no \xff text".to_vec()).into();
         let kept: Vec<_> = all.iter().map(|launch| launches.keep(launch)).collect();
         for (was, kept) in all.iter().zip(&kept) {
             assert_eq!(&kept.provenance(), was);
         }
-        assert!(kept[13].own.is_none() && kept[1].own.as_ref().is_some_and(|own| own.env.len() == 1));
-        assert_eq!(launches.0.len(), 4, "one, and one each for another file, other placeholders and no interpreter");
+        assert!(kept[13].own.is_none() && kept[1].own().env.len() == 1);
+        assert_eq!(
+            launches.0.len(),
+            5,
+            "one, and one each for another file, other placeholders, no interpreter and a path that is no text"
+        );
     }
 
     #[test]

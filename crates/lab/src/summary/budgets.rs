@@ -7,7 +7,7 @@ use crate::ledger::Ledger;
 pub(super) fn findings(ledger: &Ledger) -> Vec<BudgetFinding> {
     let mut findings: Vec<BudgetFinding> = Vec::new();
     // The baseline's levels first, and exact inputs (from hits) before rounded ones (from logs): the reader sees the sharper equation first.
-    let mut trials: Vec<_> = ledger.trials.values().filter_map(|trial| Some((trial, trial.end.as_ref()?.budget.as_ref()?))).collect();
+    let mut trials: Vec<_> = ledger.trials.values().filter_map(|trial| Some((trial, trial.end.as_ref()?.budget.as_deref()?))).collect();
     trials.sort_by_key(|(trial, budget)| (trial.slot.cell.levels != ledger.plan.baseline.levels, width(budget), trial.id));
     for (trial, budget) in trials {
         let cell = trial.slot.cell.to_string();

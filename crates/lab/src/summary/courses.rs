@@ -11,7 +11,7 @@ use crate::verdict::sentence::launches;
 pub(super) fn notes(ledger: &Ledger) -> Vec<String> {
     let mut found: IndexMap<(String, String), Vec<(TrialId, Course)>> = IndexMap::new();
     for trial in ledger.trials.values().filter(|trial| trial.counts()) {
-        let courses = trial.end.iter().filter_map(|end| end.traffic.as_ref()).flat_map(|summary| &summary.courses);
+        let courses = trial.end.iter().filter_map(|end| end.traffic.as_deref()).flat_map(|summary| &summary.courses);
         for course in courses.filter(|course| course.kind != "flat") {
             found.entry((course.kind.clone(), course.of.clone())).or_default().push((trial.id, course.clone()));
         }

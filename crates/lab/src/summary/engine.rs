@@ -8,7 +8,7 @@ use crate::ledger::Ledger;
 pub(super) fn notes(ledger: &Ledger) -> Vec<String> {
     let mut found: IndexMap<String, Vec<String>> = IndexMap::new();
     for trial in ledger.trials.values().filter(|trial| trial.counts()) {
-        for note in trial.end.iter().flat_map(|end| &end.engine).flat_map(|engine| &engine.notes) {
+        for note in trial.end.iter().filter_map(|end| end.engine.as_deref()).flat_map(|engine| &engine.notes) {
             found.entry(note.clone()).or_default().push(trial.id.0.to_string());
         }
     }

@@ -44,11 +44,11 @@ pub(super) fn cached<'a>(ledger: &'a Ledger, name: &str, cells: impl IntoIterato
 /// The share of the prompts' tokens that came from the cache, by the engine's own metrics or by the usage in its answers, whichever saw more.
 fn share(trial: &TrialRecord) -> Option<(f64, String)> {
     let end = trial.end.as_ref()?;
-    let of_engine = end.engine.as_ref().and_then(|engine| {
+    let of_engine = end.engine.as_deref().and_then(|engine| {
         let figure = engine.figures.get("prefix_hit_rate")?;
         Some((figure.value?, figure.from.clone()))
     });
-    let of_answers = end.traffic.as_ref().and_then(|summary| {
+    let of_answers = end.traffic.as_deref().and_then(|summary| {
         let (cached, input) = (summary.cached_tokens?, summary.input_tokens.filter(|input| *input > 0)?);
         Some((cached as f64 / input as f64, format!("{cached} of {input} prompt tokens by the usage in its answers")))
     });

@@ -59,7 +59,7 @@ fn of(plan: &Plan, says: impl Fn(&Cell, u32) -> (Option<EngineReading>, Option<S
         let faster = if cell.levels["arm"] == "b" { 2.0 } else { 1.0 };
         let noise = 1.0 + f64::from(before % 3) / 1000.0 + if cell.is_bare() { 0.0 } else { f64::from(before % 2) / 1000.0 };
         let (engine, traffic) = says(cell, before);
-        let mut end = TrialEnd { engine, traffic, ..TrialEnd::new(Outcome::Completed) };
+        let mut end = TrialEnd { engine: engine.map(Box::new), traffic: traffic.map(Box::new), ..TrialEnd::new(Outcome::Completed) };
         end.metrics.insert("ttft_p50".into(), Some(0.2 * noise / faster));
         end.metrics.insert("tokens_per_s".into(), Some(100.0 * noise * faster));
         end.metrics.insert("sent".into(), Some(100.0 * noise));

@@ -92,6 +92,16 @@ fn bodies() -> Vec<(Option<u32>, EventBody)> {
 }
 
 #[test]
+fn a_trial_that_is_forgotten_has_its_number_only() {
+    let mut names = Names::new(10, 6);
+    for number in [1, 2] {
+        names.learn(&event(Some(number), slot(Purpose::Gate, 1)));
+    }
+    names.forget(TrialId(1));
+    assert_eq!((names.place(Some(TrialId(1))), names.place(Some(TrialId(2)))), ("trial 1".to_owned(), "gate  nccl/print".to_owned()));
+}
+
+#[test]
 fn each_event_is_a_line_or_none() {
     let mut names = Names::new(10, 6);
     let mut lines = Vec::new();
