@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::sync::LazyLock;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, test_kill_process};
@@ -13,6 +14,10 @@ use serde::{Deserialize, Serialize};
 
 /// The capability to act on files of others, as a bit of `CapEff`; source: linux/capability.h, `CAP_FOWNER`.
 const CAP_FOWNER: u64 = 1 << 3;
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// The machine's own namespace of time; source: `PROC_TIME_INIT_INO` of the kernel.
+const INITIAL_TIME: &str = "time:[4026531834]";
 
 /// A process, told apart from every other one before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +30,8 @@ pub struct ProcessId {
     pub boot_id: String,
     /// The machine, where it has an id.
     pub machine_id: Option<String>,
-    /// The namespace of process numbers, such as `pid:[4026531836]`.
+    /// The namespace of process numbers, such as `pid:[4026531836]`; with that of time, where it is not the machine's own: start times count from another
+    /// moment there.
     pub pid_namespace: Option<String>,
 }
 
@@ -41,24 +47,27 @@ impl ProcessId {
         Ok(Self {
             pid: std::process::id(),
             start_ticks,
-            boot_id: fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned(),
-            machine_id: machine_id(),
-            pid_namespace: pid_namespace(),
+            boot_id: match boot_id() {
+                Some(boot) => boot.to_owned(),
+                None => fs::read_to_string(BOOT_ID)?.trim().to_owned(),
+            },
+            machine_id: machine_id().map(str::to_owned),
+            pid_namespace: namespace().map(str::to_owned),
         })
     }
 
     /// Tells whether the process is certainly gone: ended, a zombie, or of an earlier boot of this machine.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        let other_machine = matches!((&self.machine_id, machine_id()), (Some(theirs), Some(ours)) if *theirs != ours);
-        let Ok(boot) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else { return false };
+        let other_machine = matches!((&self.machine_id, machine_id()), (Some(theirs), Some(ours)) if theirs != ours);
+        let Some(boot) = boot_id() else { return false };
         if other_machine {
             return false;
         }
-        if boot.trim() != self.boot_id {
+        if boot != self.boot_id {
             return true;
         }
-        if self.pid_namespace != pid_namespace() {
+        if self.pid_namespace.as_deref() != namespace() {
             return false;
         }
         match fs::read_to_string(format!("/proc/{}/stat", self.pid)) {
@@ -79,12 +88,27 @@ fn state_and_start(stat: &str) -> Option<(u8, u64)> {
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 
-fn machine_id() -> Option<String> {
-    fs::read_to_string("/etc/machine-id").ok().map(|id| id.trim().to_owned()).filter(|id| !id.is_empty())
+/// The boot; it lasts longer than this process, so it is read once.
+fn boot_id() -> Option<&'static str> {
+    static BOOT: LazyLock<Option<String>> = LazyLock::new(|| fs::read_to_string(BOOT_ID).ok().map(|id| id.trim().to_owned()));
+    BOOT.as_deref()
 }
 
-fn pid_namespace() -> Option<String> {
-    fs::read_link("/proc/self/ns/pid").ok().and_then(|link| link.into_os_string().into_string().ok())
+fn machine_id() -> Option<&'static str> {
+    static MACHINE: LazyLock<Option<String>> =
+        LazyLock::new(|| fs::read_to_string("/etc/machine-id").ok().map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()));
+    MACHINE.as_deref()
+}
+
+/// The namespaces in which a number and a start time name a process. Those of a running process stay as they are.
+fn namespace() -> Option<&'static str> {
+    static NAMESPACE: LazyLock<Option<String>> = LazyLock::new(|| {
+        let link =
+            |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok().and_then(|link| link.into_os_string().into_string().ok());
+        let time = link("time").filter(|time| time != INITIAL_TIME).map_or_else(String::new, |time| format!(" {time}"));
+        link("pid").map(|pid| pid + &time)
+    });
+    NAMESPACE.as_deref()
 }
 
 /// Tells whether this process may set the times and the mode of a file of this user.
@@ -129,6 +153,33 @@ mod tests {
         drop(child.stdin.take());
         child.wait().expect("cat ends with its input");
         assert!(named.is_gone());
+    }
+
+    /// In a namespace of time of its own, start times count from another moment.
+    #[test]
+    fn a_process_that_is_seen_from_another_namespace_of_time_counts_as_living() {
+        const NAMED: &str = "BYSTANDER_TEST_NAMED_PROCESS";
+        let this = ProcessId::current().expect("proc is there");
+        if let Some(named) = std::env::var_os(NAMED) {
+            let named: ProcessId = serde_json::from_slice(named.as_encoded_bytes()).expect("a process");
+            assert_ne!(this.pid_namespace, named.pid_namespace);
+            assert!(!named.is_gone());
+            return;
+        }
+        let test = "process::tests::a_process_that_is_seen_from_another_namespace_of_time_counts_as_living";
+        let looked = Command::new("unshare")
+            .args(["--time", "--boottime", "100000", "--fork"])
+            .arg(std::env::current_exe().expect("this test"))
+            .args(["--exact", test])
+            .env(NAMED, serde_json::to_string(&this).expect("a text"))
+            .output();
+        match looked {
+            Ok(looked) if looked.status.success() => {
+                assert!(String::from_utf8_lossy(&looked.stdout).contains("1 passed"), "{looked:?}");
+            }
+            Ok(looked) if !String::from_utf8_lossy(&looked.stderr).contains("unshare") => panic!("{looked:?}"),
+            _ => bystander_testkit::skip("no namespace of time may be made here", bystander_testkit::Mark::Superuser),
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
@@ -42,9 +43,16 @@ impl Stat {
     }
 }
 
+/// Reads a file of `/proc` in few calls: such a file tells no length, so the room for most of them is there before.
+fn contents(path: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(2048);
+    fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Reads the status of one process.
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
-    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    parse_stat(&contents(&format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// Parses the text of `/proc/PID/stat`; the short name may hold blanks and brackets, so it ends at the last bracket.
@@ -159,7 +167,7 @@ pub(crate) fn descends_from(pid: u32, root: u32) -> bool {
 
 /// The arguments of one process, or what it has written over them as its title.
 pub(crate) fn cmdline(pid: u32) -> Vec<OsString> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let bytes = contents(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut arguments: Vec<OsString> = bytes.split(|&b| b == 0).map(|argument| OsString::from_vec(argument.to_vec())).collect();
     // The list ends with a zero, and a written title is padded with them.
     while arguments.last().is_some_and(|last| last.is_empty()) {
@@ -175,7 +183,7 @@ pub(crate) fn exe(pid: u32) -> Option<PathBuf> {
 
 /// The value of one variable in the environment that a process was started with.
 pub(crate) fn environment_value(pid: u32, name: &str) -> Option<Vec<u8>> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let bytes = contents(&format!("/proc/{pid}/environ")).ok()?;
     bytes.split(|&b| b == 0).find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")).map(<[u8]>::to_vec)
 }
 
