@@ -154,7 +154,7 @@ fn a_server_that_is_healthy_and_generates_nothing_is_never_ready() {
     let Some(world) = python_world() else { return };
     world.write("case/server.py", SERVER);
     world.write("case/mode", "broken");
-    let program = "command = ['python3', 'server.py', '{port}']\nready = { http = 'http://127.0.0.1:{port}/health', generates = true }\ntimeout = '5s'\ngrace = '1s'";
+    let program = "command = ['python3', 'server.py', '{port}']\nready = { http = 'http://127.0.0.1:{port}/health', generates = true }\ntimeout = '15s'\ngrace = '1s'";
     let trial = only_trial(&world, program);
     let (outcome, _, said) = told(&trial);
     assert_eq!(outcome, "timed_out", "{trial:#}");

@@ -78,8 +78,8 @@ fn the_phases_of_a_launch_are_drawn_in_their_order() {
     let file = world.write("case/case.toml", text).display().to_string();
     let terminal = world.bystander(["run", &file]).without("TERM").env("TERM", "xterm-256color").start_on_terminal(120);
     let mut from = 0;
-    for (phase, go_on) in [("spawned", "load"), ("loading", "up"), ("ready", ""), ("working", "work"), ("stopping", "end")] {
-        let is_phase = |line: &String| line.contains("trial 1/1") && line.contains(&format!("{phase}  "));
+    for (phase, go_on) in [("spawned", "load"), ("loading", "up"), ("ready", ""), ("working", "work"), ("stopping, SIGKILL in", "end")] {
+        let is_phase = |line: &String| line.contains("trial 1/1") && [" ", ","].iter().any(|end| line.contains(&format!("  {phase}{end}")));
         let at = |drawn: &[String]| drawn.iter().skip(from).position(is_phase);
         until(&format!("`{phase}` after what was drawn before"), LIMIT, || at(&plain(&terminal.drawn())).is_some());
         from += at(&plain(&terminal.drawn())).expect("was drawn");

@@ -133,7 +133,7 @@ fn a_log_that_cannot_be_read_is_a_slip_of_the_file_and_nothing_is_launched() {
     world.write("case/empty.log", "");
     fs::create_dir_all(world.path("case/folder.log")).expect("a folder");
     for (log, why) in
-        [("missing.log", "No such file"), ("empty.log", "it is empty"), ("folder.log", "no plain file"), ("/dev/zero", "no plain file")]
+        [("missing.log", "No such file"), ("empty.log", "it is empty"), ("folder.log", "it is a folder"), ("/dev/zero", "no plain file")]
     {
         let file = experiment(&world, &format!("blocks = 4\n[[evidence]]\nlog = '{log}'"));
         run(&world, &file).run().exits(3).says(&[why, log]);
