@@ -1,4 +1,4 @@
-//! Advice where a command of the experiment file's [hooks] kept a run from launching anything.
+//! Advice where a command of the experiment file's `[hooks]` kept a run from launching anything.
 
 use bystander_lab::ledger::Ledger;
 use bystander_model::hook::HookRun;
