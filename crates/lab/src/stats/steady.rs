@@ -9,6 +9,8 @@ const SHORTEST: usize = 2;
 const PENALTY: f64 = 15.0;
 /// A change within this share of the end means that the series did not settle: a quarter, as 500 of 2,000 iterations in the same source.
 const END: f64 = 0.25;
+/// Levels that differ by less than this share are the same, however narrow they are: the same source holds those within a millisecond for one.
+const SAME: f64 = 0.01;
 /// The least variance of a segment, relative to the largest square of the series: the rounding of equal values is no level of its own.
 const FLOOR: f64 = 1e-18;
 
@@ -85,7 +87,7 @@ pub fn mser(series: &[f64]) -> Result<(usize, f64), StatsError> {
     Ok(best)
 }
 
-/// Says what becomes of a series of times, where less is better. Levels that differ by no more than a standard deviation of the last one are the same.
+/// Says what becomes of a series of times, where less is better. Levels that differ by no more than a standard deviation of the last one, or one percent of it, are the same.
 ///
 /// # Errors
 /// Fewer than two values, or values not finite.
@@ -96,7 +98,7 @@ pub fn course(series: &[f64]) -> Result<Course, StatsError> {
     let segments: Vec<(usize, f64, f64)> =
         starts.iter().copied().zip(ends).map(|(start, end)| (start, sums.mean(start, end), sums.variance(start, end).sqrt())).collect();
     let Some((_, last, width)) = segments.last().copied() else { return Ok(Course::Flat) };
-    let differs = |mean: f64| (mean - last).abs() > width;
+    let differs = |mean: f64| (mean - last).abs() > width.max(SAME * last.abs());
     // The first value of the stretch at the end that is all on the last level.
     let settled = segments.iter().rposition(|(_, mean, _)| differs(*mean)).map_or(0, |index| segments[index + 1].0);
     if settled == 0 {
