@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use bystander_lab::plan::Plan;
 use bystander_model::provenance::{Git, PythonInfo};
 use bystander_supervise::gpu;
-use bystander_supervise::resolve::resolve;
+use bystander_supervise::resolve::{ResolveError, resolve};
 
 use crate::local::{gpus, words};
 
@@ -118,11 +118,19 @@ pub fn is_python(program: &Path) -> bool {
     version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
+/// Finds a program as an environment and a working directory would start it.
+///
+/// # Errors
+/// It is not there, or may not be run.
+pub fn find(name: &OsStr, env: &BTreeMap<OsString, OsString>, cwd: &Path) -> Result<PathBuf, ResolveError> {
+    resolve(name, env.get(OsStr::new("PATH")).map(OsString::as_os_str), cwd)
+}
+
 /// The interpreter of a plan's program: the one that the plan names, else the one that it would run under.
 #[must_use]
 pub fn interpreter(plan: &Plan, program: &Path, env: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     match &plan.program.python {
-        Some(named) => resolve(named.as_os_str(), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &plan.program.cwd).ok(),
+        Some(named) => find(named.as_os_str(), env, &plan.program.cwd).ok(),
         None => interpreter_of(program, env),
     }
 }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use bystander_model::probe::{Delivery, ProbeSpec};
 use bystander_probe::pack::{Bound, PackError, bind_all};
 use bystander_probe::{CheckedProbe, Interpreter, InterpreterError, ProbeProblem};
-use bystander_supervise::resolve::{ResolveError, resolve};
+use bystander_supervise::resolve::ResolveError;
 use bystander_supervise::{Availability, handover, namespaces_available};
 use thiserror::Error;
 
 use crate::local::deliver::{Choice, Unreachable, Way, choose, hidden_from};
+use crate::machine;
 use crate::secrets;
 
 /// What is to be run with which probes.
@@ -125,7 +126,7 @@ pub fn check(mut request: Request) -> Result<Checked, CheckError> {
     if let Some(reason) = handover::handover(&request.command) {
         return Err(CheckError::Handover { command: words.first().cloned().unwrap_or_default(), reason });
     }
-    let find = |name: &OsStr| resolve(name, request.env.get(OsStr::new("PATH")).map(OsString::as_os_str), &request.cwd);
+    let find = |name: &OsStr| machine::find(name, &request.env, &request.cwd);
     find(request.command.first().map_or(OsStr::new(""), OsString::as_os_str))?;
     let interpreter = match &request.python {
         Some(python) => Interpreter::new(find(python)?, &request.cwd, variables(&request.env)),

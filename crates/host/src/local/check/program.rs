@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bystander_lab::plan::{Plan, Template};
 use bystander_model::diagnostic::Diagnostic;
-use bystander_supervise::resolve::{ResolveError, resolve};
+use bystander_supervise::resolve::ResolveError;
 use bystander_supervise::{handover, listener, port};
 
 use super::place;
@@ -58,7 +58,7 @@ pub(super) fn check(plan: &Plan, problems: &mut Vec<Diagnostic>) -> Option<PathB
 /// A Python that the plan names must be one that runs.
 fn named_python(plan: &Plan, env: &BTreeMap<OsString, OsString>, problems: &mut Vec<Diagnostic>) {
     let Some(named) = &plan.program.python else { return };
-    if let Err(error) = resolve(named.as_os_str(), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &plan.program.cwd) {
+    if let Err(error) = machine::find(named.as_os_str(), env, &plan.program.cwd) {
         let problem = Diagnostic::error("program.python", format!("`{}` cannot be run: {error}", named.display()));
         problems.push(place(problem, plan, &plan.program.spans, "python").help("name the Python that the command starts in the end"));
     }
@@ -74,7 +74,7 @@ fn runnable(what: &str, command: &[String], env: &BTreeMap<OsString, OsString>, 
                 .help("name the command that runs inside: only its own process tree can be watched and ended"),
         ));
     }
-    match resolve(OsStr::new(name), env.get(OsStr::new("PATH")).map(OsString::as_os_str), cwd) {
+    match machine::find(OsStr::new(name), env, cwd) {
         Ok(path) => Ok(path),
         Err(error) => {
             let help = match &error {
@@ -90,7 +90,7 @@ fn runnable(what: &str, command: &[String], env: &BTreeMap<OsString, OsString>, 
 pub(super) fn any_python(plan: &Plan) -> Option<PathBuf> {
     let fill = environment::checked_fill(plan);
     let env = environment::of_trial(plan, &plan.baseline, &environment::pairs(&fill), "check");
-    resolve(OsStr::new("python3"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &plan.program.cwd).ok()
+    machine::find(OsStr::new("python3"), &env, &plan.program.cwd).ok()
 }
 
 /// Ports that the file fixes must be free: the program would not get them.

@@ -14,7 +14,7 @@ use super::super::deliver::Private;
 use super::super::fresh::Own;
 use super::super::instruments::Probes;
 use super::super::ready;
-use crate::{environment, secrets};
+use crate::{environment, machine, secrets};
 
 /// What one trial is given: values for its placeholders, directories, and what is set in its environment.
 pub(in super::super) struct Fill {
@@ -103,8 +103,7 @@ pub(in super::super) fn command(
 
 /// The file that a command runs, where it is found.
 pub(super) fn program(command: &Command) -> Option<PathBuf> {
-    let path = command.env.get(&OsString::from("PATH")).map(OsString::as_os_str);
-    command.argv.first().and_then(|name| resolve(name, path, &command.cwd).ok())
+    command.argv.first().and_then(|name| machine::find(name, &command.env, &command.cwd).ok())
 }
 
 /// The words of a command as text.
