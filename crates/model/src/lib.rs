@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod hit;
 pub mod hook;
 pub mod ids;
+pub mod memory;
 pub mod old_log;
 pub mod outcome;
 pub mod patch;
