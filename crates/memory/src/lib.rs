@@ -4,6 +4,9 @@
 //! It reads no files and starts nothing. Amounts are GiB = 2^30 bytes, which the engines print as "GB".
 #![forbid(unsafe_code)]
 
+pub mod explain;
 pub mod figures;
 pub mod formula;
+pub mod line;
 pub mod sglang;
+pub mod version;

@@ -1,0 +1,264 @@
+//! What logs say of servers: lines → facts of each start of each server → where the memory of each rank went, what failed first, what to turn.
+//!
+//! # How a log is read
+//!
+//! [`Explainer`] takes the bytes of one log in blocks. One search through a block finds the lines that may matter (the texts of all engines, [`Engine::texts`]);
+//! only these are cleaned ([`crate::line`]) and, told apart by container, handed to a [`Reader`] of each engine. A reader keeps bounded memory and gives
+//! [`Facts`], one for each start of a server that it saw. A line that is not among the texts is only seen while [`Reader::wants_next`] says so: a reader
+//! follows a traceback to its end that way ([`failure::Tracebacks`] does it).
+//!
+//! # How an engine takes part
+//!
+//! An engine is one [`Engine`] value in [`ENGINES`]: the texts it searches for, how to make its reader, and functions of [`Facts`] alone: the ledger of
+//! each rank, the formula with its numbers, and rules. A [`Rule`] looks at a [`Case`] and gives a [`Found`] (class, certainty, sentence, evidence, advice,
+//! contradictions) or nothing. [`judge`] tries the engine's rules in their order, then those that hold for every engine ([`causes::SHARED`]); the first one that
+//! finds something is the cause, and later ones only add contradictions. Names of amounts and messages in [`Facts`] are each engine's own; what any
+//! process may print (a kill, an error of NCCL, a device out of memory) is noted by [`spoken::note`] under names of its own.
+
+pub mod causes;
+pub mod facts;
+pub mod failure;
+pub mod judge;
+pub mod spoken;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use bystander_model::memory::{Advice, CauseClass, Certainty, Formula, Rank};
+use regex::bytes::Regex;
+
+pub use facts::Facts;
+pub use judge::judge;
+
+use crate::line::{self, LOOKED_AT, Line, Place};
+
+/// Starts of servers that are kept of one log.
+const SERVERS: usize = 64;
+/// Containers that are told apart in one log.
+const CONTAINERS: usize = 64;
+
+/// What `explain` has to know of an engine.
+pub struct Engine {
+    /// Its name in documents.
+    pub name: &'static str,
+    /// Texts of which each line that matters holds at least one; few and long, since all logs are searched for all of them.
+    pub texts: fn() -> Vec<&'static str>,
+    /// Makes a reader of the lines of one container.
+    pub reader: fn() -> Box<dyn Reader>,
+    /// Where the memory of each rank went.
+    pub ledger: fn(&Facts) -> Vec<Rank>,
+    /// The formula with its numbers; `None` where one of them is not known.
+    pub formula: fn(&Facts) -> Option<Formula>,
+    /// What may be wrong, the surest first.
+    pub rules: &'static [Rule],
+    /// Sentences on what no formula here covers.
+    pub not_modelled: fn(&Facts) -> Vec<String>,
+    /// Sentences on sources that contradict each other.
+    pub contradictions: fn(&Facts) -> Vec<String>,
+}
+
+/// Every engine that is known.
+pub static ENGINES: &[&Engine] = &[];
+
+/// Reads the lines of one container for one engine, in bounded memory.
+pub trait Reader: Send {
+    /// Takes a line that holds one of the texts, or was asked for, in the order of the log.
+    fn line(&mut self, line: &Line<'_>);
+
+    /// Whether the next line matters, whatever it holds.
+    fn wants_next(&self) -> bool {
+        false
+    }
+
+    /// What was read: one for each start of a server; none where no line of this engine stood there.
+    fn finish(&mut self) -> Vec<Facts>;
+}
+
+/// What a rule looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// What was read.
+    pub facts: &'a Facts,
+    /// The ledger.
+    pub ranks: &'a [Rank],
+    /// The formula with its numbers.
+    pub formula: Option<&'a Formula>,
+}
+
+/// Looks for one kind of cause.
+pub type Rule = fn(&Case<'_>) -> Option<Found>;
+
+/// What a rule found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The class.
+    pub class: CauseClass,
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// One sentence: the answer.
+    pub text: String,
+    /// The lines that say so.
+    pub evidence: Vec<Place>,
+    /// What to turn, the best first.
+    pub advice: Vec<Advice>,
+    /// Where the engine's own words and its numbers do not agree.
+    pub contradictions: Vec<String>,
+}
+
+impl Found {
+    /// A cause without advice.
+    #[must_use]
+    pub fn new(class: CauseClass, certainty: Certainty, text: impl Into<String>, evidence: impl IntoIterator<Item = Place>) -> Self {
+        let evidence = evidence.into_iter().collect();
+        Self { class, certainty, text: text.into(), evidence, advice: Vec::new(), contradictions: Vec::new() }
+    }
+
+    /// With advice.
+    #[must_use]
+    pub fn advise(mut self, advice: Advice) -> Self {
+        self.advice.push(advice);
+        self
+    }
+
+    /// With a contradiction.
+    #[must_use]
+    pub fn against(mut self, text: impl Into<String>) -> Self {
+        self.contradictions.push(text.into());
+        self
+    }
+}
+
+/// The search for lines that may matter to any engine.
+static SIEVE: LazyLock<Regex> = LazyLock::new(|| {
+    let mut texts: Vec<&str> = ENGINES.iter().flat_map(|engine| (engine.texts)()).chain(spoken::TEXTS.iter().copied()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    // A text inside another one would find the same lines twice.
+    let kept = texts.iter().filter(|text| !texts.iter().any(|other| other != *text && text.contains(other)));
+    let pattern = kept.map(|text| regex::escape(text)).collect::<Vec<_>>().join("|");
+    Regex::new(&format!("(?-u:{pattern})")).expect("escaped literals")
+});
+
+/// Reads one log, block by block, in bounded memory.
+pub struct Explainer {
+    source: Arc<str>,
+    containers: BTreeMap<Option<String>, Vec<Box<dyn Reader>>>,
+    /// The start of a line whose end has not come yet.
+    partial: Vec<u8>,
+    lines: u64,
+    bytes: u64,
+    zeros: u64,
+    hungry: bool,
+}
+
+/// What one log held.
+#[derive(Debug)]
+pub struct Read {
+    /// Every start of every server, in the order in which they begin.
+    pub servers: Vec<Facts>,
+    /// Lines in the log.
+    pub lines: u64,
+    /// Bytes in the log.
+    pub bytes: u64,
+    /// Whether it is no text.
+    pub is_binary: bool,
+}
+
+impl Explainer {
+    /// Starts with nothing read; `source` names the log in places.
+    #[must_use]
+    pub fn new(source: &str) -> Self {
+        Self { source: source.into(), containers: BTreeMap::new(), partial: Vec::new(), lines: 0, bytes: 0, zeros: 0, hungry: false }
+    }
+
+    /// Takes the next bytes; lines may be cut anywhere between two calls.
+    pub fn block(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        let mut rest = bytes;
+        if !self.partial.is_empty() {
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let room = LOOKED_AT.saturating_sub(self.partial.len());
+            self.partial.extend_from_slice(&rest[..end.min(room)]);
+            rest = &rest[end..];
+            if bytes[..end].last() != Some(&b'\n') {
+                return;
+            }
+            let mut line = std::mem::take(&mut self.partial);
+            if line.last() != Some(&b'\n') {
+                line.push(b'\n');
+            }
+            self.lines(&line);
+        }
+        let whole = memchr::memrchr(b'\n', rest).map_or(0, |end| end + 1);
+        self.lines(&rest[..whole]);
+        let tail = &rest[whole..];
+        self.partial.extend_from_slice(&tail[..tail.len().min(LOOKED_AT)]);
+    }
+
+    /// Whole lines.
+    fn lines(&mut self, text: &[u8]) {
+        if self.lines == 0 {
+            self.zeros = memchr::memchr_iter(0, &text[..text.len().min(LOOKED_AT)]).count() as u64;
+        }
+        let mut at = 0;
+        while at < text.len() {
+            let found = if self.hungry { Some(at) } else { SIEVE.shortest_match_at(text, at).map(|end| end - 1) };
+            let Some(found) = found else { break };
+            let start = memchr::memrchr(b'\n', &text[at..found]).map_or(at, |end| at + end + 1);
+            let end = memchr::memchr(b'\n', &text[found..]).map_or(text.len(), |end| found + end + 1);
+            self.lines += newlines(&text[at..start]) + 1;
+            self.line(&text[start..end]);
+            at = end;
+        }
+        self.lines += newlines(&text[at..]);
+    }
+
+    fn line(&mut self, raw: &[u8]) {
+        let place = Place { source: self.source.clone(), line: self.lines };
+        for cleaned in line::clean(raw) {
+            let full = self.containers.len() >= CONTAINERS && !self.containers.contains_key(&cleaned.container);
+            if full {
+                continue;
+            }
+            let make = || ENGINES.iter().map(|engine| (engine.reader)()).chain([spoken::reader()]).collect();
+            let readers: &mut Vec<Box<dyn Reader>> = self.containers.entry(cleaned.container.clone()).or_insert_with(make);
+            readers.iter_mut().for_each(|reader| reader.line(&cleaned.at(&place)));
+        }
+        self.hungry = self.containers.values().flatten().any(|reader| reader.wants_next());
+    }
+
+    /// What was read.
+    #[must_use]
+    pub fn finish(mut self) -> Read {
+        if !self.partial.is_empty() {
+            let mut line = std::mem::take(&mut self.partial);
+            line.push(b'\n');
+            self.lines(&line);
+        }
+        let mut servers: Vec<(Option<String>, Facts)> = Vec::new();
+        for (container, readers) in &mut self.containers {
+            let (spoken, engines) = readers.split_last_mut().expect("the reader of what any process says is always there");
+            let mut found: Vec<Facts> = engines.iter_mut().flat_map(|reader| reader.finish()).collect();
+            if found.is_empty() {
+                found = spoken.finish();
+            }
+            servers.extend(found.into_iter().map(|facts| (container.clone(), facts)));
+        }
+        // Where an engine spoke anywhere in the log, lines of nobody in another container are no server.
+        if servers.iter().any(|(_, facts)| facts.engine != spoken::NOBODY) {
+            servers.retain(|(_, facts)| facts.engine != spoken::NOBODY);
+        }
+        servers.sort_by_key(|(_, facts)| facts.begun.line);
+        servers.truncate(SERVERS);
+        let several = servers.iter().any(|(container, _)| container != &servers[0].0);
+        let servers = servers.into_iter().map(|(container, mut facts)| {
+            facts.container = container.filter(|_| several);
+            facts
+        });
+        Read { servers: servers.collect(), lines: self.lines, bytes: self.bytes, is_binary: self.zeros > 8 }
+    }
+}
+
+fn newlines(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}

@@ -1,0 +1,152 @@
+//! Lines that the process of any engine may print, or whoever started it: kills, errors of the driver and of NCCL, a device out of memory.
+//!
+//! [`note`] keeps them as messages of the facts, under the names below, whatever the engine.
+
+use crate::line::{Line, Place};
+
+use super::facts::{FAILURES, Failure};
+use super::failure::{Raised, Tracebacks};
+use super::{Facts, Reader};
+
+/// The engine's name where lines of no engine stand there.
+pub const NOBODY: &str = "unknown";
+
+/// A process was killed from outside.
+pub const KILLED: &str = "killed";
+/// The kernel killed for want of host memory.
+pub const OOM_KILLED: &str = "oom_killed";
+/// `/dev/shm`, or a segment of shared memory.
+pub const SHM: &str = "shm";
+/// An error of NCCL or RCCL.
+pub const NCCL: &str = "nccl";
+/// GPUs that cannot reach each other's memory.
+pub const PEER_ACCESS: &str = "peer_access";
+/// The driver could not allocate.
+pub const DRIVER_MEMORY: &str = "driver_memory";
+/// Windows Subsystem for Linux.
+pub const WSL: &str = "wsl";
+/// A slice of a GPU, or a virtual GPU.
+pub const SLICE: &str = "slice";
+/// A GPU that shares its memory with the host.
+pub const UNIFIED: &str = "unified";
+/// Processes of an engine in a list of those that use a GPU.
+pub const LISTED: &str = "listed";
+/// Memory that is used of a card, as `nvidia-smi` prints it: `4910MiB / 46068MiB`.
+pub const CARD: &str = "card";
+
+/// Texts, and what a line that holds one is.
+const NAMED: &[(&str, &str)] = &[
+    ("Killed process", OOM_KILLED),
+    ("oom-kill", OOM_KILLED),
+    ("oom_kill", OOM_KILLED),
+    ("OOMKilled", OOM_KILLED),
+    ("Killed", KILLED),
+    ("exit code -9", KILLED),
+    ("exit code: -9", KILLED),
+    ("exitcode=-9", KILLED),
+    ("exitcode: -9", KILLED),
+    ("exited with code 137", KILLED),
+    ("SIGKILL", KILLED),
+    ("/dev/shm", SHM),
+    ("shared memory segment", SHM),
+    ("NCCL error", NCCL),
+    ("NCCL WARN", NCCL),
+    ("DistBackendError", NCCL),
+    ("peer access is not supported", PEER_ACCESS),
+    ("P2P capability or P2P test failed", PEER_ACCESS),
+    ("NV_ERR_NO_MEMORY", DRIVER_MEMORY),
+    ("dxgkio_make_resident", WSL),
+    ("microsoft-standard-WSL", WSL),
+    ("dxgkrnl", WSL),
+    ("MIG device", SLICE),
+    ("MIG-GPU", SLICE),
+    ("NVIDIA GB10", UNIFIED),
+    ("NVIDIA Thor", UNIFIED),
+    ("VLLM::", LISTED),
+    ("sglang::", LISTED),
+    ("MiB / ", CARD),
+];
+
+/// Texts of lines that matter whatever the engine.
+pub const TEXTS: &[&str] = &[
+    "Traceback (most recent call last)",
+    "Error: ",
+    "Killed",
+    "oom-kill",
+    "oom_kill",
+    "SIGKILL",
+    "exit code -9",
+    "exit code: -9",
+    "exitcode=-9",
+    "exitcode: -9",
+    "exited with code 137",
+    "/dev/shm",
+    "shared memory segment",
+    "NCCL error",
+    "NCCL WARN",
+    "DistBackendError",
+    "OutOfMemoryError",
+    "out of memory",
+    "peer access is not supported",
+    "P2P capability or P2P test failed",
+    "NV_ERR_NO_MEMORY",
+    "dxgkio_make_resident",
+    "microsoft-standard-WSL",
+    "dxgkrnl",
+    "MIG device",
+    "MIG-GPU",
+    "NVIDIA GB10",
+    "NVIDIA Thor",
+    "VLLM::",
+    "sglang::",
+    "MiB / ",
+];
+
+/// Keeps a line that any process may print; `text` is the line without the engine's stamp.
+pub fn note(facts: &mut Facts, text: &str, label: &str, place: &Place) {
+    // A frame of a traceback quotes source code, which may hold any of the words.
+    if text.starts_with([' ', '\t']) {
+        return;
+    }
+    if let Some((_, name)) = NAMED.iter().find(|(sought, _)| text.contains(sought)) {
+        facts.note(name, text, label, place);
+    }
+}
+
+/// Keeps an error.
+pub fn fail(facts: &mut Facts, raised: Raised, label: &str, place: &Place) {
+    let phase = facts.phase();
+    if facts.failures.len() < FAILURES {
+        let Raised { kind, message, through } = raised;
+        facts.failures.push(Failure { kind, message, place: place.clone(), phase, label: label.to_owned(), through });
+    }
+}
+
+/// A reader of what any process says.
+pub(super) fn reader() -> Box<dyn Reader> {
+    Box::new(Anyone::default())
+}
+
+#[derive(Default)]
+struct Anyone {
+    facts: Option<Facts>,
+    tracebacks: Tracebacks,
+}
+
+impl Reader for Anyone {
+    fn line(&mut self, line: &Line<'_>) {
+        let facts = self.facts.get_or_insert_with(|| Facts::new(NOBODY, line.place));
+        note(facts, line.text, "", line.place);
+        if let Some(raised) = self.tracebacks.line(line.text) {
+            fail(facts, raised, "", line.place);
+        }
+    }
+
+    fn wants_next(&self) -> bool {
+        self.tracebacks.is_open()
+    }
+
+    fn finish(&mut self) -> Vec<Facts> {
+        self.facts.take().filter(|facts| !(facts.failures.is_empty() && facts.messages.is_empty())).into_iter().collect()
+    }
+}
