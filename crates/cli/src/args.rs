@@ -41,6 +41,9 @@ pub(crate) enum Command {
     /// Edits on disk that can be taken back.
     #[command(subcommand)]
     Patch(PatchCommand),
+    /// Where the GPU memory of an engine goes.
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Say what works on this machine, and how to mend what does not.
     Doctor(DoctorArgs),
 }
@@ -187,6 +190,92 @@ pub(crate) struct DoctorArgs {
     /// The Python that engines are installed for, to see which sets of probes bind to them [default: python3].
     #[arg(long, value_name = "PYTHON")]
     pub(crate) python: Option<OsString>,
+}
+
+/// The verbs of `memory`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// Plan a start: bytes per token, weights, tokens, and which fractions work, by the rules of SGLang and of vLLM.
+    Plan(Box<MemoryPlanArgs>),
+}
+
+/// Arguments of `memory plan`.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Says what a model needs on given cards before it is started: the architecture's own minimum, and what SGLang and vLLM make of it, \
+each by the rules of a release. Nothing is started, and of weights only the headers are read.\n\n\
+  memory plan ./Llama-3.1-70B --tp 8 --gpu h100\n\
+  memory plan ./DeepSeek-V3/config.json --engine sglang --engine-version 0.5.9 --tp 8 --gpu h200\n\
+  memory plan ./Qwen3-8B --gpu 80GiB -- python -m sglang.launch_server --model-path Qwen/Qwen3-8B --mem-fraction-static 0.85",
+    after_help = "What is not known is said to be unknown. A figure with a range could not be told better before a start."
+)]
+pub(crate) struct MemoryPlanArgs {
+    /// A folder with `config.json`, and with weights in safetensors where they are to be counted; or a `config.json` [default: the model of the command].
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: Option<PathBuf>,
+    /// The engine whose column is wanted [default: both, or that of the command].
+    #[arg(long, value_enum, value_name = "sglang|vllm", hide_possible_values = true)]
+    pub(crate) engine: Option<EngineWord>,
+    /// Its release, such as `0.5.9` [default: the newest whose rules are known].
+    #[arg(long, value_name = "VERSION", requires = "engine")]
+    pub(crate) engine_version: Option<String>,
+    /// Ranks that share each layer (tensor parallel).
+    #[arg(long, visible_alias = "tensor-parallel-size", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub(crate) tp: Option<u64>,
+    /// Stages that share the layers (pipeline parallel).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) pp: Option<u64>,
+    /// Copies that share the requests (data parallel).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub(crate) dp: Option<u64>,
+    /// Ranks that share out whole experts (expert parallel).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub(crate) ep: Option<u64>,
+    /// Copies of attention share the ranks of `--tp`, as SGLang's `--enable-dp-attention` does.
+    #[arg(long)]
+    pub(crate) dp_attention: bool,
+    /// The card: a name such as `h100` or `"RTX PRO 6000"`, or a size such as `96GiB`.
+    #[arg(long, value_name = "NAME|SIZE")]
+    pub(crate) gpu: Option<String>,
+    /// What is free on each card before the weights, such as `79.5GiB`, where a log of the same machine says it.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) free: Option<String>,
+    /// Tokens of the longest request [default: the model's].
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) context: Option<u64>,
+    /// Numbers of the KV cache: `auto`, `bfloat16`, `fp8`, `fp4`.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kv_dtype: Option<String>,
+    /// The fraction: `mem_fraction_static`, `gpu_memory_utilization` [default: the engine's own].
+    #[arg(long, value_name = "F")]
+    pub(crate) fraction: Option<f64>,
+    /// How further tokens are guessed: `mtp` for layers of the checkpoint, or the folder of a draft model.
+    #[arg(long, value_name = "mtp|DRAFT")]
+    pub(crate) speculative: Option<String>,
+    /// Tokens that are guessed at once.
+    #[arg(long, value_name = "N", requires = "speculative", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub(crate) draft_tokens: Option<u64>,
+    /// Requests at once: `max_running_requests`, `max_num_seqs`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) requests: Option<u64>,
+    /// Tokens of one prefill step: `chunked_prefill_size`, `max_num_batched_tokens`.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) chunk: Option<u64>,
+    /// GPUs talk over PCIe alone, without NVLink.
+    #[arg(long)]
+    pub(crate) pcie: bool,
+    /// The launch command, after `--`; options in front of it win.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// An engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineWord {
+    /// SGLang.
+    Sglang,
+    /// vLLM.
+    Vllm,
 }
 
 /// The verbs of `patch`.

@@ -23,6 +23,7 @@ use bystander_model::FORMAT;
 use bystander_model::archive::Manifest;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::ids::{RunId, TimeNs};
+use bystander_model::memory::Planned;
 use bystander_model::patch::{ApplyReport, DiffReport, PatchReport};
 use bystander_model::printed::{DoctorReport, ErrorKind, ErrorReport, ErrorSaid, Finding, ListedRun, RunList, TrialDiff, TrialDifference};
 use bystander_model::report::Report;
@@ -312,6 +313,15 @@ impl Output {
             return self.json(&TrialDiff { format: FORMAT, first: first.id, second: second.id, differences });
         }
         self.data(plan::differences(first, second, differences).as_bytes());
+    }
+
+    /// Prints a plan of memory.
+    pub(crate) fn memory_plan(&mut self, planned: &Planned) {
+        if self.json {
+            return self.json(planned);
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::memory_plan_text(planned, &style).as_bytes());
     }
 
     /// Prints what `doctor` found.

@@ -8,5 +8,6 @@ pub mod explain;
 pub mod figures;
 pub mod formula;
 pub mod line;
+pub mod plan;
 pub mod sglang;
 pub mod version;

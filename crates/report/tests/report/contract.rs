@@ -106,6 +106,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("dry-run.schema.json", schema::dry_run()),
         ("export.schema.json", schema::export()),
         ("doctor.schema.json", schema::doctor()),
+        ("memory-plan.schema.json", schema::memory_plan()),
         ("error.schema.json", schema::error()),
         ("watch-hit.schema.json", schema::watch_hit()),
         ("watch-summary.schema.json", schema::watch_summary()),

@@ -1,0 +1,92 @@
+//! The architecture's own minimum: what a request needs where every token is kept once for as long as it is looked at, and nothing else.
+
+use bystander_model::memory::Column;
+
+use super::Question;
+use super::setup::KvKind;
+use super::shape::{Attention, Reach, Shape, Store};
+
+const GIB: f64 = 1_073_741_824.0;
+
+/// The column of the architecture.
+pub(super) fn column(question: &Question) -> Column {
+    let (shape, setup) = (&question.shape, &question.setup);
+    let ranks = setup.attention_ranks();
+    let bits = match setup.kv {
+        KvKind::Auto | KvKind::Half => 16,
+        KvKind::Full => 32,
+        KvKind::Fp8 => 8,
+        KvKind::Fp4 => 4,
+    };
+    let per_token = |attention: &Attention| (attention.store.elements(ranks) * bits) as f64 / 8.0 + index_bytes(attention);
+    let growing: f64 = shape.attention().filter(|attention| attention.reach == Reach::All).map(per_token).sum();
+    let windows: f64 = shape.attention().map(|attention| windowed(attention, per_token(attention))).sum();
+    let states = states(shape, ranks);
+    let fixed = states.map(|states| states + windows as u64);
+    let context = setup.context.or(shape.context);
+    let full = context.zip(fixed).map(|(context, fixed)| (growing * context as f64 + fixed as f64) / GIB);
+    Column {
+        name: "architecture".to_owned(),
+        version: String::new(),
+        refused: None,
+        kv_bytes_per_token_per_rank: Some(growing),
+        fixed_bytes_per_request: fixed,
+        weights_gib_per_rank: None,
+        kv_gib_full_request: full,
+        tokens: None,
+        concurrency: None,
+        fraction: None,
+        table: Vec::new(),
+        derivation: derivation(shape, ranks, bits),
+        not_modelled: Vec::new(),
+    }
+}
+
+/// The key of the index that picks tokens: 8-bit numbers, a 32-bit scale for each 128.
+fn index_bytes(attention: &Attention) -> f64 {
+    match attention.store {
+        Store::Latent { index: Some(width), .. } => (width + width / 128 * 4) as f64,
+        _ => 0.0,
+    }
+}
+
+/// Bytes of a layer that looks back a fixed way.
+fn windowed(attention: &Attention, per_token: f64) -> f64 {
+    match attention.reach {
+        Reach::All => 0.0,
+        Reach::Window(tokens) | Reach::Chunk(tokens) => per_token * tokens as f64,
+    }
+}
+
+/// Bytes of all states of a request: windows of convolutions in 16 bits, recurrent states in 32.
+fn states(shape: &Shape, ranks: u64) -> Option<u64> {
+    shape.states().map(|state| state.size(ranks).map(|size| size.window * 2 + size.recurrent * 4)).sum()
+}
+
+/// One line for each kind of layer.
+fn derivation(shape: &Shape, ranks: u64, bits: u64) -> Vec<String> {
+    let mut kinds: Vec<(Attention, u64)> = Vec::new();
+    for attention in shape.attention() {
+        match kinds.iter_mut().find(|(known, _)| known == attention) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((*attention, 1)),
+        }
+    }
+    kinds.iter().map(|(attention, count)| line(attention, *count, ranks, bits)).collect()
+}
+
+fn line(attention: &Attention, count: u64, ranks: u64, bits: u64) -> String {
+    let what = match attention.store {
+        Store::Heads { heads, key, value } => {
+            format!("{} of {heads} heads × ({key} + {value})", super::shape::share_of_heads(heads, ranks))
+        }
+        Store::Latent { rank, rope, .. } => format!("({rank} + {rope}), whole on every rank"),
+    };
+    let reach = match attention.reach {
+        Reach::All => String::new(),
+        Reach::Window(tokens) => format!(", the last {tokens} tokens"),
+        Reach::Chunk(tokens) => format!(", a chunk of {tokens} tokens"),
+    };
+    let bytes = attention.store.elements(ranks) * bits / 8 * count;
+    format!("{count} layers × {what} × {bits} bit = {bytes} bytes per token{reach}")
+}

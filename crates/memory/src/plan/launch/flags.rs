@@ -1,0 +1,342 @@
+//! What each option of a launch command means for memory, by engine.
+
+use super::{Launch, LaunchError, Speculative, bits, speculative};
+use crate::plan::setup::{Engine, KvKind};
+
+/// The meaning of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Model,
+    Tensor,
+    Pipeline,
+    Data,
+    Expert,
+    ExpertsWhole,
+    DataAttention,
+    Context,
+    Kv,
+    Fraction,
+    KvBytes,
+    MostTokens,
+    Requests,
+    Chunk,
+    Page,
+    GraphBatch,
+    GraphSizes,
+    NoGraphs,
+    PrefillGraphs,
+    NoPrefillGraphs,
+    NoPrefixCache,
+    WindowRatio,
+    NoWindowPool,
+    StateRatio,
+    MostStates,
+    StateKind,
+    LanguageOnly,
+    Multimodal,
+    Quantisation,
+    AllToAll,
+    SymmetricMemory,
+    NoCustomAllReduce,
+    NoHybridManager,
+    SpeculativeMethod,
+    SpeculativeSteps,
+    SpeculativeBranches,
+    SpeculativeTokens,
+    SpeculativeConfig,
+    Draft,
+    Compilation,
+}
+
+const SGLANG: &[(&str, Meaning)] = &[
+    ("--model-path", Meaning::Model),
+    ("--model", Meaning::Model),
+    ("--tp", Meaning::Tensor),
+    ("--tp-size", Meaning::Tensor),
+    ("--tensor-parallel-size", Meaning::Tensor),
+    ("--pp", Meaning::Pipeline),
+    ("--pp-size", Meaning::Pipeline),
+    ("--pipeline-parallel-size", Meaning::Pipeline),
+    ("--dp", Meaning::Data),
+    ("--dp-size", Meaning::Data),
+    ("--data-parallel-size", Meaning::Data),
+    ("--ep", Meaning::Expert),
+    ("--ep-size", Meaning::Expert),
+    ("--expert-parallel-size", Meaning::Expert),
+    ("--enable-ep-moe", Meaning::ExpertsWhole),
+    ("--enable-dp-attention", Meaning::DataAttention),
+    ("--context-length", Meaning::Context),
+    ("--kv-cache-dtype", Meaning::Kv),
+    ("--mem-fraction-static", Meaning::Fraction),
+    ("--max-total-tokens", Meaning::MostTokens),
+    ("--max-running-requests", Meaning::Requests),
+    ("--chunked-prefill-size", Meaning::Chunk),
+    ("--page-size", Meaning::Page),
+    ("--cuda-graph-max-bs", Meaning::GraphBatch),
+    ("--cuda-graph-max-bs-decode", Meaning::GraphBatch),
+    ("--cuda-graph-bs", Meaning::GraphSizes),
+    ("--disable-cuda-graph", Meaning::NoGraphs),
+    ("--enable-piecewise-cuda-graph", Meaning::PrefillGraphs),
+    ("--disable-piecewise-cuda-graph", Meaning::NoPrefillGraphs),
+    ("--disable-radix-cache", Meaning::NoPrefixCache),
+    ("--swa-full-tokens-ratio", Meaning::WindowRatio),
+    ("--disable-hybrid-swa-memory", Meaning::NoWindowPool),
+    ("--mamba-full-memory-ratio", Meaning::StateRatio),
+    ("--max-mamba-cache-size", Meaning::MostStates),
+    ("--mamba-ssm-dtype", Meaning::StateKind),
+    ("--language-only", Meaning::LanguageOnly),
+    ("--language-model-only", Meaning::LanguageOnly),
+    ("--enable-multimodal", Meaning::Multimodal),
+    ("--quantization", Meaning::Quantisation),
+    ("--moe-a2a-backend", Meaning::AllToAll),
+    ("--enable-symm-mem", Meaning::SymmetricMemory),
+    ("--disable-custom-all-reduce", Meaning::NoCustomAllReduce),
+    ("--speculative-algorithm", Meaning::SpeculativeMethod),
+    ("--speculative-algo", Meaning::SpeculativeMethod),
+    ("--speculative-num-steps", Meaning::SpeculativeSteps),
+    ("--speculative-eagle-topk", Meaning::SpeculativeBranches),
+    ("--speculative-num-draft-tokens", Meaning::SpeculativeTokens),
+    ("--speculative-draft-model-path", Meaning::Draft),
+    ("--speculative-draft-model", Meaning::Draft),
+];
+
+const VLLM: &[(&str, Meaning)] = &[
+    ("--model", Meaning::Model),
+    ("-tp", Meaning::Tensor),
+    ("--tensor-parallel-size", Meaning::Tensor),
+    ("-pp", Meaning::Pipeline),
+    ("--pipeline-parallel-size", Meaning::Pipeline),
+    ("-dp", Meaning::Data),
+    ("--data-parallel-size", Meaning::Data),
+    ("-ep", Meaning::ExpertsWhole),
+    ("--enable-expert-parallel", Meaning::ExpertsWhole),
+    ("--max-model-len", Meaning::Context),
+    ("--kv-cache-dtype", Meaning::Kv),
+    ("--gpu-memory-utilization", Meaning::Fraction),
+    ("--kv-cache-memory-bytes", Meaning::KvBytes),
+    ("--kv-cache-memory", Meaning::KvBytes),
+    ("--max-num-seqs", Meaning::Requests),
+    ("--max-num-batched-tokens", Meaning::Chunk),
+    ("--block-size", Meaning::Page),
+    ("--enforce-eager", Meaning::NoGraphs),
+    ("--no-enable-prefix-caching", Meaning::NoPrefixCache),
+    ("--disable-hybrid-kv-cache-manager", Meaning::NoHybridManager),
+    ("--mamba-ssm-cache-dtype", Meaning::StateKind),
+    ("--language-model-only", Meaning::LanguageOnly),
+    ("-q", Meaning::Quantisation),
+    ("--quantization", Meaning::Quantisation),
+    ("--all2all-backend", Meaning::AllToAll),
+    ("--disable-custom-all-reduce", Meaning::NoCustomAllReduce),
+    ("--speculative-config", Meaning::SpeculativeConfig),
+    ("--compilation-config", Meaning::Compilation),
+    ("--max-cudagraph-capture-size", Meaning::GraphBatch),
+];
+
+/// Beginnings of options that have no part in memory.
+const WITHOUT_PART: &[&str] = &[
+    "--host",
+    "--port",
+    "--api-key",
+    "--served-model-name",
+    "--trust-remote-code",
+    "--chat-template",
+    "--tool-call-parser",
+    "--reasoning-parser",
+    "--enable-auto-tool-choice",
+    "--log",
+    "--disable-log",
+    "--enable-metrics",
+    "--seed",
+    "--random-seed",
+    "--tokenizer",
+    "--revision",
+    "--download-dir",
+    "--load-format",
+    "--watchdog",
+    "--nnodes",
+    "--node-rank",
+    "--dist-init-addr",
+    "--nccl-port",
+    "--schedule-policy",
+    "--schedule-conservativeness",
+    "--stream-interval",
+    "--show-time-cost",
+    "--uvicorn",
+    "--allowed",
+    "--ssl",
+    "--root-path",
+    "--middleware",
+    "--response-role",
+    "--skip-server-warmup",
+    "--decode-log-interval",
+    "--sampling",
+    "--grammar-backend",
+    "--guided-decoding-backend",
+    "--generation-config",
+    "--override-generation-config",
+    "--device",
+    "--base-gpu-id",
+    "--distributed-executor-backend",
+    "--enable-request-id-headers",
+    "--collect-tokens-histogram",
+    "--weight-version",
+];
+
+/// Whether an option has no part in memory.
+pub(super) fn is_without_part(flag: &str) -> bool {
+    WITHOUT_PART.iter().any(|known| flag.starts_with(known))
+}
+
+impl Meaning {
+    /// What an option means; a beginning that only one option has stands for it, as `argparse` allows.
+    pub(super) fn of(engine: Engine, flag: &str) -> Option<Self> {
+        let table = match engine {
+            Engine::Sglang => SGLANG,
+            Engine::Vllm => VLLM,
+        };
+        if let Some((_, meaning)) = table.iter().find(|(name, _)| *name == flag) {
+            return Some(*meaning);
+        }
+        if flag.len() < 6 || is_without_part(flag) {
+            return None;
+        }
+        let mut found = table.iter().filter(|(name, _)| name.starts_with(flag)).map(|(_, meaning)| *meaning);
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
+    }
+
+    /// Whether a value follows.
+    pub(super) const fn takes_value(self) -> bool {
+        !matches!(
+            self,
+            Self::ExpertsWhole
+                | Self::DataAttention
+                | Self::NoGraphs
+                | Self::PrefillGraphs
+                | Self::NoPrefillGraphs
+                | Self::NoPrefixCache
+                | Self::NoWindowPool
+                | Self::LanguageOnly
+                | Self::Multimodal
+                | Self::SymmetricMemory
+                | Self::NoCustomAllReduce
+                | Self::NoHybridManager
+        )
+    }
+}
+
+impl Launch {
+    /// Takes an option into the setup.
+    pub(super) fn set(&mut self, flag: &str, meaning: Meaning, value: &str) -> Result<(), LaunchError> {
+        let wrong = |expected| LaunchError::Value { flag: flag.to_owned(), value: value.to_owned(), expected };
+        let whole =
+            || value.parse::<u64>().ok().filter(|whole| *whole > 0 && *whole < 1 << 40).ok_or_else(|| wrong("a whole number above zero"));
+        let share =
+            || value.parse::<f64>().ok().filter(|share| share.is_finite() && *share > 0.0).ok_or_else(|| wrong("a number above zero"));
+        let is_on = value != "false";
+        let setup = &mut self.setup;
+        match meaning {
+            Meaning::Model => self.model = Some(value.to_owned()),
+            Meaning::Draft => self.draft = Some(value.to_owned()),
+            Meaning::Tensor => setup.tensor = whole()?,
+            Meaning::Pipeline => setup.pipeline = whole()?,
+            Meaning::Data => setup.data = whole()?,
+            Meaning::Expert => setup.expert = Some(whole()?),
+            // All ranks, however many there are in the end.
+            Meaning::ExpertsWhole => setup.expert = is_on.then_some(u64::MAX),
+            Meaning::DataAttention => setup.attention_is_data_parallel = is_on,
+            Meaning::Context => setup.context = context(self.engine, value).ok_or_else(|| wrong("a number of tokens"))?,
+            Meaning::Kv => {
+                setup.kv = KvKind::parse(value)
+                    .ok_or_else(|| wrong("a kind of number whose size is known here: auto, bfloat16, fp8_e4m3, \u{2026}"))?
+            }
+            Meaning::Fraction => {
+                setup.fraction = Some(share()?)
+                    .filter(|share| *share <= 1.0)
+                    .map_or_else(|| Err(wrong("a share between 0 and 1")), |share| Ok(Some(share)))?
+            }
+            Meaning::KvBytes => setup.kv_bytes = Some(bytes(value).ok_or_else(|| wrong("a number of bytes"))?),
+            Meaning::MostTokens => setup.most_tokens = Some(whole()?),
+            Meaning::Requests => setup.requests = Some(whole()?),
+            Meaning::Chunk if value.starts_with('-') => setup.is_unchunked = true,
+            Meaning::Chunk => setup.chunk = Some(context(self.engine, value).flatten().ok_or_else(|| wrong("a number of tokens"))?),
+            Meaning::Page => setup.page = Some(whole()?),
+            Meaning::GraphBatch => setup.graph_batch = Some(whole()?),
+            Meaning::GraphSizes => setup.graph_batch = setup.graph_batch.max(Some(whole()?)),
+            Meaning::NoGraphs => setup.without_graphs = is_on,
+            Meaning::PrefillGraphs => setup.prefill_graphs = Some(is_on),
+            Meaning::NoPrefillGraphs => setup.prefill_graphs = Some(!is_on),
+            Meaning::NoPrefixCache => setup.without_prefix_cache = is_on,
+            Meaning::WindowRatio => setup.window_ratio = Some(share()?),
+            Meaning::NoWindowPool => setup.without_window_pool = is_on,
+            Meaning::StateRatio => setup.state_ratio = Some(share()?),
+            Meaning::MostStates => setup.most_states = Some(whole()?),
+            Meaning::StateKind if value == "auto" => {}
+            Meaning::StateKind => setup.state_bits = Some(bits(value).ok_or_else(|| wrong("float32, bfloat16 or float16"))?),
+            Meaning::LanguageOnly => setup.language_only = is_on,
+            Meaning::Multimodal => setup.multimodal = Some(is_on),
+            Meaning::Quantisation => setup.quantisation = Some(value.to_lowercase()),
+            Meaning::AllToAll => setup.deep_ep = value.starts_with("deepep"),
+            Meaning::SymmetricMemory => setup.symmetric_gib = if is_on { setup.symmetric_gib.or(Some(4.0)) } else { None },
+            Meaning::NoCustomAllReduce => setup.without_custom_all_reduce = is_on,
+            Meaning::NoHybridManager => setup.without_hybrid_manager = is_on,
+            Meaning::SpeculativeMethod => self.speculative().method = value.to_uppercase(),
+            Meaning::SpeculativeSteps => self.speculative().steps = Some(whole()?),
+            Meaning::SpeculativeBranches => self.speculative().branches = Some(whole()?),
+            Meaning::SpeculativeTokens => self.speculative().tokens = Some(whole()?),
+            Meaning::SpeculativeConfig => {
+                let (found, draft) =
+                    speculative::read(value).ok_or_else(|| wrong("an object in JSON with `method`, `model`, `num_speculative_tokens`"))?;
+                self.speculative = Some(found);
+                self.draft = draft.or(self.draft.take());
+            }
+            Meaning::Compilation => setup.without_graphs |= speculative::is_without_graphs(value),
+        }
+        Ok(())
+    }
+
+    fn speculative(&mut self) -> &mut Speculative {
+        self.speculative.get_or_insert_default()
+    }
+}
+
+/// A number of tokens; vLLM also takes `32k` (thousands), `32K` (of 1,024), `1m`, `1M`, and `-1` or `auto` for what fits.
+fn context(engine: Engine, value: &str) -> Option<Option<u64>> {
+    if let Ok(whole) = value.parse::<u64>() {
+        return (whole > 0 && whole < 1 << 40).then_some(Some(whole));
+    }
+    if engine != Engine::Vllm {
+        return None;
+    }
+    if value == "-1" || value == "auto" {
+        return Some(None);
+    }
+    let (number, unit) = value.split_at(value.len().checked_sub(1).filter(|at| value.is_char_boundary(*at))?);
+    let unit = match unit {
+        "k" => 1e3,
+        "m" => 1e6,
+        "K" => 1024.0,
+        "M" => 1_048_576.0,
+        _ => return None,
+    };
+    let tokens = number.parse::<f64>().ok()? * unit;
+    (tokens >= 1.0 && tokens < 1e12).then_some(Some(tokens as u64))
+}
+
+/// A number of bytes, also with `k`, `K`, `m`, `M`, `g` or `G` as vLLM takes them.
+fn bytes(value: &str) -> Option<u64> {
+    if let Ok(whole) = value.parse::<u64>() {
+        return Some(whole).filter(|whole| *whole > 0 && *whole < 1 << 50);
+    }
+    let unit = match value.chars().last()? {
+        'k' => 1e3,
+        'm' => 1e6,
+        'g' => 1e9,
+        'K' => 1024.0,
+        'M' => 1_048_576.0,
+        'G' => 1_073_741_824.0,
+        _ => return None,
+    };
+    let bytes = value[..value.len() - 1].parse::<f64>().ok()? * unit;
+    (bytes >= 1.0 && bytes < 1e15).then_some(bytes as u64)
+}

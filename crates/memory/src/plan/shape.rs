@@ -1,0 +1,284 @@
+//! What a model keeps per token and per request, layer by layer, told from its configuration.
+//!
+//! Nothing here knows an engine: how an engine stores it is said in [`super::sglang`] and [`super::vllm`].
+
+mod layers;
+mod quantisation;
+mod state;
+
+use serde_json::Value;
+
+use super::config::{Config, ConfigError};
+use super::dtype::Dtype;
+
+pub use quantisation::{DeclaredKv, Quantisation};
+pub use state::State;
+
+/// No model has more layers than this; a configuration that says so is a mistake.
+const MOST_LAYERS: u64 = 4096;
+
+/// A model.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    /// The architecture's name, such as `LlamaForCausalLM`.
+    pub architecture: String,
+    /// The type of the language model, such as `llama`.
+    pub model_type: String,
+    /// The width between layers.
+    pub hidden: u64,
+    /// Entries of the vocabulary, where the configuration says it.
+    pub vocabulary: Option<u64>,
+    /// Query heads.
+    pub heads: u64,
+    /// The width of one query head.
+    pub head_dim: u64,
+    /// The width of the dense feed-forward part, where there is one.
+    pub intermediate: Option<u64>,
+    /// Tokens of the longest request, by the configuration.
+    pub context: Option<u64>,
+    /// The layers, draft layers not among them.
+    pub layers: Vec<Layer>,
+    /// Layers in the checkpoint that predict further tokens.
+    pub draft_layers: u64,
+    /// Routed experts and what they are made of.
+    pub experts: Option<Experts>,
+    /// The kind of numbers that weights are computed in.
+    pub dtype: Dtype,
+    /// How the weights are quantised.
+    pub quantisation: Option<Quantisation>,
+    /// What the checkpoint says of the numbers of its KV cache.
+    pub declared_kv: Option<DeclaredKv>,
+    /// Layers and width of the vision tower.
+    pub vision: Option<(u64, u64)>,
+    /// Whether input and output embedding are one.
+    pub tied: bool,
+    /// What was assumed, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Routed experts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Experts {
+    /// How many.
+    pub count: u64,
+    /// The width of one.
+    pub intermediate: u64,
+}
+
+/// One layer, by what it keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// What it keeps per token.
+    pub attention: Option<Attention>,
+    /// What it keeps per request.
+    pub state: Option<State>,
+}
+
+/// What attention keeps per token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Attention {
+    /// Keys and values, or one latent vector.
+    pub store: Store,
+    /// How far back it looks.
+    pub reach: Reach,
+}
+
+/// What one layer stores of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Store {
+    /// Keys and values of several heads, which ranks share.
+    Heads {
+        /// Heads of keys and values over all ranks.
+        heads: u64,
+        /// The width of a key.
+        key: u64,
+        /// The width of a value.
+        value: u64,
+    },
+    /// One compressed vector that every rank keeps whole.
+    Latent {
+        /// The width of the compressed part.
+        rank: u64,
+        /// The width of the part that carries the position.
+        rope: u64,
+        /// The width of the key of the index that picks tokens, where there is one.
+        index: Option<u64>,
+    },
+}
+
+/// How far back attention looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    /// To the first token.
+    All,
+    /// This many tokens.
+    Window(u64),
+    /// To the start of a chunk of this many tokens.
+    Chunk(u64),
+}
+
+impl Store {
+    /// Elements per token on one of so many ranks. A head is kept by several ranks where there are more ranks than heads.
+    #[must_use]
+    pub fn elements(&self, ranks: u64) -> u64 {
+        match *self {
+            Self::Heads { heads, key, value } => share_of_heads(heads, ranks) * (key + value),
+            Self::Latent { rank, rope, .. } => rank + rope,
+        }
+    }
+}
+
+/// Heads that one of so many ranks keeps: whole ones, and at least one.
+#[must_use]
+pub fn share_of_heads(heads: u64, ranks: u64) -> u64 {
+    (heads / ranks.max(1)).max(1)
+}
+
+impl Shape {
+    /// Reads the shape of a model.
+    ///
+    /// # Errors
+    ///
+    /// A field is missing, holds what it cannot hold or contradicts another, or the architecture is none that is modelled.
+    pub fn read(config: &Config) -> Result<Self, ConfigError> {
+        let model_type = config.model_type().to_owned();
+        let architecture = config.architecture().ok_or(ConfigError::Missing { field: "architectures" })?.to_owned();
+        refuse_unknown(config, &architecture)?;
+        let mut notes = Vec::new();
+        let depth = depth(config)?;
+        let layers = layers::read(config, depth, &mut notes)?;
+        let heads = config.any_number(&["num_attention_heads", "n_head", "n_heads"])?.unwrap_or(0);
+        let hidden = config.needed(&["hidden_size", "n_embd", "d_model"])?;
+        let shape = Self {
+            architecture,
+            model_type,
+            hidden,
+            vocabulary: config.number("vocab_size")?,
+            heads,
+            head_dim: layers::head_dim(config)?.unwrap_or(0),
+            intermediate: config.any_number(&["intermediate_size", "n_inner", "ffn_hidden_size"])?,
+            context: context(config)?,
+            draft_layers: config
+                .any_number(&["num_nextn_predict_layers", "mtp_num_hidden_layers"])?
+                .unwrap_or_else(|| drafts_unsaid(config)),
+            experts: experts(config)?,
+            dtype: dtype(config),
+            quantisation: Quantisation::read(config)?,
+            declared_kv: DeclaredKv::read(config),
+            vision: vision(config)?,
+            tied: config.flag("tie_word_embeddings").unwrap_or_else(|| tied_unsaid(config.model_type())),
+            layers,
+            notes,
+        };
+        Ok(shape)
+    }
+
+    /// Layers that keep something per token.
+    pub fn attention(&self) -> impl Iterator<Item = &Attention> {
+        self.layers.iter().filter_map(|layer| layer.attention.as_ref())
+    }
+
+    /// Layers that keep something per request.
+    pub fn states(&self) -> impl Iterator<Item = &State> {
+        self.layers.iter().filter_map(|layer| layer.state.as_ref())
+    }
+
+    /// Whether attention keeps one latent vector.
+    #[must_use]
+    pub fn is_latent(&self) -> bool {
+        self.attention().any(|attention| matches!(attention.store, Store::Latent { .. }))
+    }
+
+    /// The width of the keys of the index that picks tokens.
+    #[must_use]
+    pub fn index_width(&self) -> Option<u64> {
+        self.attention().find_map(|attention| match attention.store {
+            Store::Latent { index, .. } => index,
+            Store::Heads { .. } => None,
+        })
+    }
+}
+
+/// Architectures whose memory no formula here covers: better no number than a wrong one.
+fn refuse_unknown(config: &Config, architecture: &str) -> Result<(), ConfigError> {
+    let not_modelled = |why| Err(ConfigError::NotModelled { architecture: architecture.to_owned(), why });
+    if config.get("compress_ratios").is_some() {
+        return not_modelled("compressed sparse attention with several pools is not modelled");
+    }
+    if config.flag("is_encoder_decoder") == Some(true) || config.get("cross_attention_layers").is_some() {
+        return not_modelled("cross attention to an encoder is not modelled");
+    }
+    match config.model_type() {
+        "zamba2" | "plamo2" | "recurrent_gemma" | "rwkv" | "rwkv7" | "xlstm" | "whisper" | "phi4flash" => {
+            not_modelled("its layers are not modelled")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many layers there are.
+fn depth(config: &Config) -> Result<u64, ConfigError> {
+    let layers = config.needed(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?;
+    if layers > MOST_LAYERS {
+        return Err(ConfigError::Wrong {
+            field: "num_hidden_layers".to_owned(),
+            found: layers.to_string(),
+            expected: "a number of layers (4096 at most)",
+        });
+    }
+    Ok(layers)
+}
+
+/// Tokens of the longest request: the least of what the fields say, times a factor that is not in it yet.
+fn context(config: &Config) -> Result<Option<u64>, ConfigError> {
+    let keys = ["max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_sequence_length", "max_seq_length", "seq_len"];
+    let mut least = None;
+    for key in keys {
+        if let Some(found) = config.number(key)? {
+            least = Some(least.map_or(found, |least: u64| least.min(found)));
+        }
+    }
+    let least = config.number("model_max_length")?.or(least);
+    let scaling = config.get("rope_scaling").or_else(|| config.get("rope_parameters"));
+    let kind = scaling.and_then(|rope| rope.get("rope_type").or_else(|| rope.get("type"))).and_then(Value::as_str).unwrap_or_default();
+    let scaled = matches!(kind, "su" | "longrope" | "llama3" | "yarn" | "deepseek_yarn") || config.model_type().starts_with("gemma3");
+    let factor =
+        scaling.and_then(|rope| rope.get("factor")).and_then(Value::as_f64).filter(|factor| !scaled && *factor >= 1.0 && *factor < 1e6);
+    Ok(least.map(|least| factor.map_or(least, |factor| (least as f64 * factor) as u64)))
+}
+
+/// Checkpoints that carry a draft layer and do not say so in the configuration.
+fn drafts_unsaid(config: &Config) -> u64 {
+    u64::from(config.model_type() == "qwen3_next")
+}
+
+/// Whether a class ties its embeddings where the configuration does not say.
+fn tied_unsaid(model_type: &str) -> bool {
+    matches!(model_type, "gemma" | "gemma2" | "gemma3_text" | "gemma3n_text" | "gpt2" | "cohere" | "cohere2" | "falcon" | "opt" | "bloom")
+}
+
+fn experts(config: &Config) -> Result<Option<Experts>, ConfigError> {
+    let count = config.any_number(&["n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts"])?.filter(|count| *count > 1);
+    let Some(count) = count else { return Ok(None) };
+    let width = config.any_number(&["moe_intermediate_size", "intermediate_size_mlp_expert", "intermediate_size", "ffn_hidden_size"])?;
+    Ok(width.map(|intermediate| Experts { count, intermediate }))
+}
+
+/// What weights are computed in. Where the file does not say, both engines take 16 bits: they cast 32 down.
+fn dtype(config: &Config) -> Dtype {
+    let named = config.text("dtype").or_else(|| config.text("torch_dtype")).and_then(Dtype::of_torch);
+    named.filter(|dtype| *dtype == Dtype::Half).unwrap_or(Dtype::Half)
+}
+
+fn vision(config: &Config) -> Result<Option<(u64, u64)>, ConfigError> {
+    let Some(vision) = config.beside("vision_config").and_then(Value::as_object) else { return Ok(None) };
+    let of = |names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| vision.get(*name).filter(|value| !value.is_null()))
+            .map(|value| super::config::number("vision_config", value))
+    };
+    let layers = of(&["num_hidden_layers"]).transpose()?.unwrap_or(24);
+    let hidden = of(&["hidden_size"]).transpose()?.unwrap_or(1024);
+    Ok(Some((layers, hidden)))
+}
