@@ -11,3 +11,4 @@ pub mod line;
 pub mod plan;
 pub mod sglang;
 pub mod version;
+pub mod vllm;

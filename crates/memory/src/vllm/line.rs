@@ -1,0 +1,205 @@
+//! The lines of vLLM's log that hold memory numbers, and of what is pasted around them.
+//!
+//! Readers look at texts that the engine prints since a version and keep printing; where a text changed, both forms are read. Texts: vLLM 0.2 to 0.33.
+
+mod failure;
+mod first;
+mod outside;
+mod startup;
+
+use bystander_model::budget::Figure;
+
+pub(crate) use self::failure::Failure;
+pub(crate) use self::first::{FirstAccount, FirstProfile};
+pub(crate) use self::outside::is_wrapper;
+pub(crate) use self::startup::{Account, Profile, Suggestion};
+
+use super::arguments::Arguments;
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Line {
+    /// The version as the engine states it.
+    Version(String),
+    /// A server's first line: what comes after it belongs to one start.
+    Begins,
+    /// An engine begins; with data parallelism one of several of the same start.
+    EngineBegins,
+    /// The configuration in effect, or a part of it.
+    Configuration(Box<Arguments>),
+    /// The command that was typed.
+    Command(Box<Arguments>),
+    /// The architecture of the model by its class.
+    Architecture(String),
+    /// A phase begins.
+    Begun(Step),
+    /// What the weights took.
+    Weights(Figure),
+    /// What graphs will take, as the engine measured beforehand.
+    GraphsEstimated(Figure),
+    /// What graphs took.
+    GraphsTook(Figure),
+    /// The share with the estimate of graphs inside, and what it was without.
+    Equivalent { share: f64, without: f64, suggested: Option<f64> },
+    /// What is left for the KV cache; may be negative.
+    Available(Figure),
+    /// The KV cache was given in bytes, and nothing was measured.
+    Reserved { free: Figure, kv: Figure },
+    /// What the profile run measured (debug lines).
+    Profile(Profile),
+    /// The account that the engine gives of a whole start.
+    Account(Box<Account>),
+    /// The same of the first engine (V0) since 0.6.5, in two or three lines.
+    FirstAccount(FirstAccount),
+    /// The same up to 0.6.4.
+    FirstProfile(Box<FirstProfile>),
+    /// Tokens of the KV cache.
+    Tokens(f64),
+    /// How many requests of full length fit.
+    Concurrency { length: f64, times: Figure },
+    /// Blocks of the KV cache, by the first engine or the second.
+    Blocks { count: f64, is_first: bool },
+    /// Blocks were set by hand.
+    BlocksSet { from: f64, to: f64 },
+    /// The memory of the CPU backend.
+    Host { kv: Figure, node: Figure, requested: Option<Figure>, consumed: Option<Figure> },
+    /// The cache is of several kinds of layers, so that tokens do not follow from bytes.
+    Hybrid,
+    /// What stands on the card as `nvidia-smi` shows it.
+    Card { used: Figure, total: Figure, eager: bool },
+    /// A process of an engine in a list of processes.
+    Process { title: String, holds: Option<Figure> },
+    /// `MemAvailable` of the host.
+    HostAvailable(Figure),
+    /// A kind of machine whose numbers mean something else.
+    Platform(Platform),
+    /// Workers wait for each other.
+    Waiting,
+    /// It answers requests.
+    Serving,
+    /// The first engine runs out of KV cache and takes requests back.
+    Preempted,
+    /// It failed.
+    Failed(Failure),
+    /// Another process reports that one failed.
+    Wrapped,
+}
+
+/// A step of a start whose beginning is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// Process groups.
+    Parallel,
+    /// Weights.
+    Weights,
+    /// The profile run and what follows up to the pools.
+    Profile,
+    /// The pools stand; kernels are warmed up, graphs follow.
+    Pools,
+    /// Graphs are captured.
+    Graphs,
+    /// All that is allocated at the start is.
+    Warm,
+}
+
+/// A kind of machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Platform {
+    /// Host and GPU share one memory.
+    Unified,
+    /// Windows' subsystem for Linux.
+    Wsl,
+    /// A part of a card.
+    Slice,
+}
+
+/// Any of these in a line, and it is worth a look. What is printed while it serves, such as throughput every ten seconds, is not among them.
+pub(crate) const TEXTS: &[&str] = &[
+    "LLM engine (v",
+    "API server version",
+    "vLLM server version",
+    "\u{2588}  version ",
+    "non-default args",
+    "args: Namespace(",
+    "gpu-memory-utilization",
+    "gpu_memory_utilization",
+    "Resolved architecture",
+    "LAYER_PARTITION",
+    "in world size ",
+    "world_size=",
+    "Starting to load model",
+    "Loading model",
+    "Loading weights took",
+    "oading safetensors checkpoint",
+    "Loading drafter model",
+    "Model loading took",
+    "torch.compile tak",
+    "torch.compile took",
+    "CUDA graph",
+    "cudagraphs",
+    "cuda graph addresses",
+    "Graph capturing finished",
+    "KV cache memory",
+    "KV cache size",
+    "KV Cache is",
+    "KV cache on node",
+    "Maximum concurrency",
+    "GPU blocks:",
+    "cuda blocks:",
+    "num_gpu_blocks",
+    "cache_block_size",
+    "peak_memory: ",
+    "total_gpu_memory",
+    "emory profiling",
+    "Free memory",
+    "nitial free memory",
+    "worker init memory",
+    "worker requested memory",
+    "init engine (",
+    "Application startup complete",
+    "attention block size",
+    "padding layers, may waste",
+    "Mamba page size",
+    "Mamba cache blocks",
+    "shared memory broadcast",
+    "MemAvailable",
+    "NVIDIA GB10",
+    "DGX Spark",
+    "WSL is detected",
+    "WSL2",
+    "is preempted by",
+    "failed to start",
+    "auto-fit max_model_len",
+    "memory for the cache blocks",
+    "max seq len (",
+    "invalid pointer",
+    "malloc(): ",
+    "corruption",
+    "GPU decoding reserves",
+    "not enough GPU memory",
+    "warming up sampler",
+];
+
+/// The failure that a message tells of by its words.
+pub(crate) fn failure(message: &str) -> Option<Failure> {
+    failure::read(message)
+}
+
+/// Reads a line that may be worth it: its level and its message.
+pub(crate) fn read(level: &str, message: &str) -> Vec<Line> {
+    let mut found = Vec::new();
+    // A warning that a library is missing may hold a whole traceback; none of it is a failure.
+    if matches!(level, "" | "ERROR" | "CRITICAL") {
+        found.extend(failure::read(message).map(Line::Failed));
+    }
+    if outside::is_wrapper(message) {
+        found.push(Line::Wrapped);
+    }
+    if found.is_empty() {
+        startup::read(message, &mut found);
+        first::read(message, &mut found);
+        outside::read(level, message, &mut found);
+    }
+    outside::platform(message, &mut found);
+    found
+}

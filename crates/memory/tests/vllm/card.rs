@@ -1,0 +1,131 @@
+//! CUDA out of memory: the phase says which way to turn, the numbers whose it was.
+
+use bystander_model::memory::{CauseClass, Direction, Phase};
+
+use crate::told::{class, same, server, share, text};
+
+fn oom(wanted: &str, total: &str, free: &str) -> String {
+    format!(
+        "(EngineCore pid=7) ERROR 11-29 13:20:17 [core.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {wanted}. GPU 0 has a total capacity of {total} of which {free} is free. See documentation for Memory Management\n"
+    )
+}
+
+#[test]
+fn after_the_pool_the_share_goes_down_by_what_was_missing() {
+    let log = format!(
+        "(EngineCore pid=7) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.29.1rc1) with config: model='x'\n(APIServer pid=1) INFO 11-29 13:20:15 [u.py:1] non-default args: {{'gpu_memory_utilization': 0.98}}\n(EngineCore pid=7) INFO 11-29 13:20:15 [g.py:1] Available KV cache memory: 2.97 GiB\n(EngineCore pid=7) INFO 11-29 13:20:16 [k.py:1] GPU KV cache size: 150,745 tokens, Maximum concurrency for 65,536 tokens per request: 2.30x\n{}",
+        oom("136.00 MiB", "22.36 GiB", "120.88 MiB")
+    );
+    let found = server(&log);
+    assert_eq!((class(&found), found.phase), (CauseClass::GraphCaptureHeadroom, Phase::GraphCapture));
+    assert!(text(&found).contains("short by 15 MiB") && text(&found).contains("leaves 0.45 GiB"), "{}", text(&found));
+    let advice = share(&found, Direction::Down);
+    assert_eq!(advice.recommended, Some(0.97));
+    assert!(advice.text.contains("0.22 GiB less of KV cache"), "{}", advice.text);
+    assert!(advice.gives.as_ref().is_some_and(|gives| gives.tokens.is_none()), "a hybrid's tokens do not follow from bytes");
+    assert!(found.formula.as_ref().is_none_or(|formula| formula.cell_bytes.is_none()));
+}
+
+#[test]
+fn in_the_first_engine_graphs_come_on_top_of_the_share() {
+    let log = "INFO 12-17 10:00:00 llm_engine.py:237] Initializing an LLM engine (v0.6.5) with config: model='x', max_seq_len=40000, tensor_parallel_size=1\nINFO 12-17 10:00:00 worker.py:241] the current vLLM instance can use total_gpu_memory (15.77GiB) x gpu_memory_utilization (0.95) = 14.98GiB\nINFO 12-17 10:00:00 worker.py:241] model weights take 7.51GiB; non_torch_memory takes 0.39GiB; PyTorch activation peak memory takes 2.53GiB; the rest of the memory reserved for KV Cache is 4.55GiB.\nINFO 12-17 10:00:00 gpu_executor.py:80] Maximum concurrency for 40000 tokens per request: 1.86x\n";
+    let cut = server(log);
+    assert_eq!(class(&cut), CauseClass::GraphCaptureHeadroom);
+    assert!(text(&cut).contains("a share of 0.95 leaves 0.79 GiB"), "{}", text(&cut));
+    let advice = share(&cut, Direction::Down);
+    assert_eq!(advice.recommended, Some(0.9));
+    assert!(advice.text.contains("0.9 leaves 1.58 GiB"), "{}", advice.text);
+    let at = server(&log.replace("(0.95) = 14.98", "(0.90) = 14.19").replace("4.55", "3.76"));
+    same(at.formula.expect("a formula").rest_gib.value, 3.76, 2);
+    let failed = server(&format!("{log}{}", oom("512.00 MiB", "15.77 GiB", "300.00 MiB")));
+    assert_eq!(class(&failed), CauseClass::GraphCaptureHeadroom);
+}
+
+#[test]
+fn another_start_of_44_gib_is_solved_the_same_way() {
+    let found = server(
+        "INFO 12-17 10:00:00 worker.py:241] the current vLLM instance can use total_gpu_memory (44.53GiB) x gpu_memory_utilization (0.98) = 43.64GiB\nINFO 12-17 10:00:00 worker.py:241] model weights take 18.00GiB; non_torch_memory takes 0.44GiB; PyTorch activation peak memory takes 4.00GiB; the rest of the memory reserved for KV Cache is 21.20GiB.\nINFO 12-17 10:00:00 executor_base.py:113] # cuda blocks: 7236, # CPU blocks: 0\nINFO 12-17 10:00:00 model_runner.py:1385] Capturing cudagraphs for decoding.\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.10 GiB. GPU 0 has a total capacity of 44.53 GiB of which 500.00 MiB is free.\n",
+    );
+    same(found.formula.as_ref().expect("a formula").rest_gib.value, 21.2, 2);
+    assert_eq!(class(&found), CauseClass::GraphCaptureHeadroom);
+    share(&found, Direction::Down);
+}
+
+#[test]
+fn the_difference_of_two_cards_is_what_graphs_take() {
+    let found = server("23859MiB / 24564MiB\n21395MiB / 24564MiB (with --enforce-eager)\n");
+    assert_eq!(class(&found), CauseClass::GraphCaptureHeadroom);
+    assert!(text(&found).contains("2,464 MiB") && text(&found).contains("22,108 of 24,564 MiB"), "{}", text(&found));
+}
+
+#[test]
+fn weights_that_do_not_fit_are_not_bounded_by_the_share() {
+    let config = "INFO 01-29 10:00:00 llm_engine.py:237] Initializing an LLM engine (v0.6.6) with config: model='x', tensor_parallel_size=8, pipeline_parallel_size=4\n";
+    let found = server(&format!(
+        "{config}(VllmWorkerProcess pid=7) INFO 01-29 10:00:00 model_runner.py:1] Loading model weights took 16.9583 GB\n(VllmWorkerProcess pid=8) INFO 01-29 10:00:00 model_runner.py:1] Loading model weights took 16.9687 GB\n(RayWorkerWrapper pid=9) torch.OutOfMemoryError\n"
+    ));
+    assert_eq!(class(&found), CauseClass::FractionBelowWeights);
+    share(&found, Direction::None);
+    assert!(text(&found).contains("16.96 to 16.97 GiB") && text(&found).contains("stages hold different layers"), "{}", text(&found));
+    let bare = server("INFO 01-29 10:00:00 model_runner.py:1] Loading model weights took 16.9583 GB\ntorch.OutOfMemoryError\n");
+    assert_eq!(class(&bare), CauseClass::FractionBelowWeights);
+}
+
+#[test]
+fn others_on_the_card_are_told_from_ranks_that_share_it() {
+    let message = "(Worker_TP1 pid=7) ERROR 11-29 13:20:17 [m.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 94.97 GiB of which 164.81 MiB is free. Including non-PyTorch memory, this process has 3.18 GiB memory in use.\n";
+    let ranks = server(&format!(
+        "(EngineCore pid=3) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.19.0) with config: model='x', tensor_parallel_size=4\n(Worker_TP1 pid=7) INFO 11-29 13:20:16 [m.py:1] Starting to load model x...\n{message}"
+    ));
+    assert_eq!(class(&ranks), CauseClass::WrongDevice);
+    assert!(text(&ranks).contains("91.63 GiB are held by others"), "{}", text(&ranks));
+    let one = server(&format!(
+        "(EngineCore pid=3) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.19.0) with config: model='x', tensor_parallel_size=1\n{message}"
+    ));
+    assert_eq!((class(&one), one.advice[0].direction), (CauseClass::OtherProcessHoldsMemory, Direction::None));
+}
+
+#[test]
+fn memory_that_is_free_and_refused_is_the_platforms() {
+    let found = server(&format!(
+        "(EngineCore pid=7) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.20.0) with config: model='x'\n(EngineCore pid=7) INFO 11-29 13:20:15 [m.py:1] Starting to load model x...\n{}",
+        oom("18.00 GiB", "95.59 GiB", "50.12 GiB")
+    ));
+    assert_eq!(class(&found), CauseClass::PlatformMisreports);
+}
+
+#[test]
+fn while_it_serves_activations_are_the_cause() {
+    let log = include_str!("../fixtures/vllm-0.32.0-simulated-llama8b-eager.log");
+    let found = server(&format!("{log}{}", oom("2.00 GiB", "80.00 GiB", "1.50 GiB")));
+    assert_eq!((class(&found), found.phase), (CauseClass::RuntimeActivation, Phase::Serving));
+    let advice = share(&found, Direction::Down);
+    assert_eq!(advice.recommended, Some(0.91));
+    assert!(
+        advice.gives.as_ref().and_then(|gives| gives.tokens).is_some_and(|tokens| tokens.low > 470_000.0 && tokens.high < 477_456.0),
+        "{advice:#?}"
+    );
+}
+
+#[test]
+fn processes_in_a_list_are_left_over() {
+    for list in [
+        "VLLM::EngineCore\nVLLM::Worker_TP0\nVLLM::Worker_TP1\n",
+        "root 4242 F...m VLLM::EngineCor\n4242 VLLM::EngineCor 1 114151137280\n",
+        "4242, 22528 MiB, VLLM::Worker\n",
+    ] {
+        let found = server(list);
+        assert_eq!(class(&found), CauseClass::LeakedPreviousRun, "{list}");
+        assert_eq!(found.advice[0].direction, Direction::None);
+    }
+    assert!(text(&server("4242 VLLM::EngineCor 1 114151137280\n")).contains("106.31 GiB"));
+}
+
+#[test]
+fn ranks_that_wait_are_no_proof() {
+    let found = server(
+        "(EngineCore pid=7) INFO 11-29 13:20:15 [shm_broadcast.py:466] No available shared memory broadcast block found in 60 seconds. This typically happens when some processes are hanging\n",
+    );
+    assert_eq!(class(&found), CauseClass::InterconnectP2p);
+    assert_eq!(found.cause.as_ref().map(|cause| cause.certainty), Some(bystander_model::memory::Certainty::Possible));
+}
