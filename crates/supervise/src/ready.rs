@@ -5,6 +5,7 @@
 //! here; how it is looked at stands in the files beside.
 
 pub(crate) mod address;
+pub(crate) mod again;
 pub(crate) mod checks;
 pub(crate) mod command;
 pub(crate) mod file;
@@ -102,6 +103,26 @@ pub struct Lapse {
     pub why: String,
     /// Whether a server took the question and gave no answer in time.
     pub silent: bool,
+}
+
+impl Lapse {
+    /// An answer came, and is not the one that is asked for.
+    pub(crate) fn said(why: String) -> Self {
+        Self { why, silent: false }
+    }
+}
+
+/// What came of a question for a completion to a program that was ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// It completed the prompt, in so long.
+    Completed(Duration),
+    /// It took the question, and gave no answer in time; in words.
+    Silent(String),
+    /// It gave another answer than a completion; in words.
+    Failed(String),
+    /// It was not asked, or nobody waited for the answer: why.
+    Unasked(String),
 }
 
 /// A condition that cannot be checked.

@@ -3,6 +3,7 @@
 //! What the events mean for an experiment is for callers. A trial that is dropped, or whose process is killed, takes its whole
 //! tree with it. Times are wall-clock stamps that do not go backwards within a trial.
 
+mod asked;
 mod conditions;
 pub mod event;
 mod gpus;
@@ -27,7 +28,6 @@ use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
 use rustix::process::Signal;
 
-use crate::ask::{Answer, AskError};
 use crate::clock::{Clock, after};
 use crate::exit::{Exit, TreeEnd};
 use crate::gpu::GpuWatch;
@@ -35,10 +35,9 @@ use crate::keeper;
 use crate::output::lines::LineReader;
 use crate::output::{Line, Lines, OutputError, Read};
 use crate::protocol::Order;
-use crate::ready::Lapse;
-use crate::tree::{ProcessInfo, snapshot, unreaped};
+use crate::tree::ProcessInfo;
 use conditions::Conditions;
-use event::{Activity, Finished, KeeperLost, TrialEvent};
+use event::{Finished, KeeperLost, TrialEvent};
 pub use gpus::Holding;
 pub use launch::{StartError, TrialSpec};
 pub use limit::AtLimit;
@@ -104,108 +103,6 @@ struct Held {
 }
 
 impl Trial {
-    /// Why the program does not count as ready, as far as was last seen: each condition that does not hold. `None` once it was ready.
-    #[must_use]
-    pub fn unready(&self) -> Option<String> {
-        self.conditions.as_ref()?.unready(self.exit.as_ref())
-    }
-
-    /// When every condition held last where the program never came to count as ready, because that did not last.
-    #[must_use]
-    pub fn held_ns(&self) -> Option<TimeNs> {
-        self.conditions.as_ref()?.held_ns()
-    }
-
-    /// Since when every condition holds, where they do and it is not known yet whether that lasts.
-    #[must_use]
-    pub fn holding(&self) -> Option<TimeNs> {
-        self.conditions.as_ref()?.holding()
-    }
-
-    /// Looks again at the conditions that cost little: whether a program that was ready still is. Takes as long as the program takes to answer.
-    ///
-    /// # Errors
-    /// The conditions that do not hold now.
-    pub fn still_ready(&self) -> Result<(), Lapse> {
-        self.conditions.as_ref().map_or(Ok(()), Conditions::still_hold)
-    }
-
-    /// The program's process, which also leads its session and its process group.
-    #[must_use]
-    pub fn pid(&self) -> u32 {
-        self.pid
-    }
-
-    /// When the program's process started, in clock ticks since boot: with the pid, its identity.
-    #[must_use]
-    pub fn start_time(&self) -> u64 {
-        self.start_time
-    }
-
-    /// When the program was started.
-    #[must_use]
-    pub fn started_ns(&self) -> TimeNs {
-        self.started_ns
-    }
-
-    /// This instant, on the clock that stamps the trial's events.
-    #[must_use]
-    pub fn now_ns(&self) -> TimeNs {
-        self.clock.now()
-    }
-
-    /// The end of the program, once it was told.
-    #[must_use]
-    pub fn exit(&self) -> Option<&Exit> {
-        self.exit.as_ref()
-    }
-
-    /// Whether nothing of the trial is left, or nothing more can be known of it; no event follows then.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.tree_end.is_some() || self.lost.is_some()
-    }
-
-    /// The processes of the tree now, the program and all its descendants.
-    #[must_use]
-    pub fn processes(&self) -> Vec<ProcessInfo> {
-        snapshot(self.keeper.id())
-    }
-
-    /// The processes of the tree that have ended and whose parents have not asked how.
-    #[must_use]
-    pub fn unreaped(&self) -> Vec<ProcessInfo> {
-        unreaped(self.keeper.id())
-    }
-
-    /// Whether a process belongs to the tree now.
-    #[must_use]
-    pub fn contains(&self, pid: u32) -> bool {
-        pid != self.keeper.id() && crate::tree::contains(self.keeper.id(), pid)
-    }
-
-    /// Bytes written on both streams so far.
-    #[must_use]
-    pub fn output_bytes(&self) -> u64 {
-        self.written().iter().sum()
-    }
-
-    /// Asks the trial's own server once; blocks for a few seconds at most.
-    ///
-    /// # Errors
-    /// [`AskError`], where nobody of the tree listens there, somebody else does, or the answer does not come whole.
-    pub fn ask(&self, url: &str) -> Result<Answer, AskError> {
-        crate::ask::ask(url, self.keeper.id())
-    }
-
-    /// What has been going on in the last `span`: the facts that tell a slow start from a standstill.
-    pub fn activity(&mut self, span: Duration) -> Activity {
-        let (span, output_bytes, cpu) = self.samples.over(span, self.keeper.id(), self.written());
-        let [last_stdout, last_stderr] = self.last_lines.clone();
-        let last_output = self.readers.iter().filter_map(LineReader::last_output).max();
-        Activity { last_stdout, last_stderr, last_output, span, output_bytes, cpu }
-    }
-
     /// Asks the whole tree to end: SIGTERM now, and SIGKILL to what is left when the grace is over. Does not wait.
     ///
     /// A second call can only shorten the grace.
@@ -274,17 +171,6 @@ impl Trial {
             peak_rss_bytes: self.samples.seen().peak_rss_bytes(),
             samples: self.samples.summary(self.gpus.take().map(|gpus| gpus.samples()).unwrap_or_default()),
         }
-    }
-
-    /// Every process that a sample has seen; the program itself is among them however short it lived.
-    #[must_use]
-    pub fn seen(&self) -> Vec<ProcessInfo> {
-        let mut seen: Vec<ProcessInfo> = self.samples.seen().processes().cloned().collect();
-        if seen.iter().all(|process| process.pid != self.pid) {
-            seen.push(self.program.clone());
-            seen.sort_by_key(|process| process.pid);
-        }
-        seen
     }
 
     /// Kills what is left of the tree, removes what was to be removed, and waits until that is done.

@@ -162,7 +162,7 @@ fn real_traffic_and_stacks_are_shown_elsewhere_without_the_key_that_was_used() {
     let Some(world) = python_world() else { return };
     let file = traffic::experiment(&world, &["good", "stuck"], "api_key_env = \"SERVE_ACCESS\"");
     let limits = "stall = \"1500ms\"\ngrace = \"1s\"\n[factors.kind]";
-    let short = fs::read_to_string(&file).expect("the file").replace("timeout = \"60s\"", "timeout = \"15s\"");
+    let short = fs::read_to_string(&file).expect("the file").replace("timeout = \"60s\"", "timeout = \"5s\"");
     let with_limits = short.replace("[factors.kind]", limits);
     fs::write(&file, with_limits).expect("the file");
     let report = run(&world, &file).env("SERVE_ACCESS", "kept-out-of-it").run().json();

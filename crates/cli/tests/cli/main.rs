@@ -38,6 +38,7 @@ mod ready;
 mod resume;
 mod secrets;
 mod show;
+mod silent;
 mod soak;
 mod story;
 mod terminal;

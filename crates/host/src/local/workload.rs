@@ -16,6 +16,7 @@ use bystander_model::traffic::Summary;
 use bystander_supervise::Canceller;
 use bystander_supervise::command::{Command, KeeperProgram};
 use bystander_supervise::output::{self as supervise, Line, OutputPaths, StreamSummary};
+use bystander_supervise::ready::GenerateCheck;
 use bystander_supervise::trial::event::TrialEvent;
 use bystander_supervise::trial::{AtLimit, StartError, Trial, TrialSpec};
 
@@ -81,6 +82,8 @@ pub(super) struct Done {
     pub(super) outputs: [(Stream, PathBuf, StreamSummary); 2],
     /// What came of built-in traffic, where it came to its end.
     pub(super) traffic: Option<Summary>,
+    /// Whom built-in traffic asked, as a question of its own.
+    pub(super) asked: Option<GenerateCheck>,
 }
 
 impl Running {
@@ -184,6 +187,12 @@ impl Running {
         self.trial.close();
         let OutputPaths { stdout, stderr } = self.paths;
         let traffic = self.results.as_deref().and_then(load::summary);
-        Done { end, traffic, outputs: [(Stream::Workload, stdout, finished.stdout), (Stream::WorkloadStderr, stderr, finished.stderr)] }
+        let asked = self.results.as_deref().and_then(|results| load::asked(results, traffic.as_ref()));
+        Done {
+            end,
+            traffic,
+            asked,
+            outputs: [(Stream::Workload, stdout, finished.stdout), (Stream::WorkloadStderr, stderr, finished.stderr)],
+        }
     }
 }

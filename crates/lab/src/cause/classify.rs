@@ -8,7 +8,7 @@ use bystander_model::evidence::Evidence;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 
 use super::clip::clip;
-use super::early::{died_unasked, never_ready, stopped_answering, too_early, with_places};
+use super::early::{died_unasked, never_ready, stopped_answering, too_early, with_answer, with_places};
 use super::ended::{
     cause, ended_by_itself, exit_evidence, exited, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of, signalled, starved,
     telling_line, timed_out, workload, workload_evidence,
@@ -172,7 +172,7 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
         (_, None) => match (&facts.too_early, &facts.unanswering) {
             (Some(shown), _) => too_early(facts, work?, shown),
             (None, Some(found)) => with_places(facts, stopped_answering(facts, work?, found)),
-            (None, None) => with_places(facts, workload(facts, work?)),
+            (None, None) => with_places(facts, with_answer(facts, workload(facts, work?))),
         },
     };
     let cause = if first.is_none() { with_survived(facts, cause) } else { cause };

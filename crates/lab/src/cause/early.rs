@@ -51,6 +51,16 @@ pub(super) fn with_places(facts: &TrialFacts, mut cause: Cause) -> Cause {
     cause
 }
 
+/// Adds that the program answers whoever asks it by itself, where that was seen: the work failed by what it asked, by how much of it, or by how soon it
+/// wanted an answer.
+pub(super) fn with_answer(facts: &TrialFacts, mut cause: Cause) -> Cause {
+    if let Some(shown) = &facts.answers {
+        cause.text = format!("{}; it does not hang: {}", cause.text, shown.text);
+        cause.evidence.push(shown.clone());
+    }
+    cause
+}
+
 /// Why a program that was to be ready never was, as evidence.
 pub(super) fn never_ready(facts: &TrialFacts) -> Option<Evidence> {
     let why = facts.unready.as_ref().filter(|_| facts.expects_ready && facts.ready.is_none())?;

@@ -33,6 +33,8 @@ pub struct TrialFacts {
     pub part_died: Option<PartDied>,
     /// What shows that a program that was ready has stopped answering, looked at when its workload had failed.
     pub unanswering: Option<Unanswering>,
+    /// What shows that it answers, asked by itself when its workload had failed.
+    pub answers: Option<Evidence>,
     /// What was seen of the trial's own level and instruments: its treatment, the accounts of its probes.
     pub shown: Vec<Evidence>,
     /// What was left of its tree when it had ended, or was asked to end, and what that took.
@@ -90,6 +92,7 @@ impl TrialFacts {
             too_early: None,
             part_died: None,
             unanswering: None,
+            answers: None,
             shown: Vec::new(),
             left: None,
             expects_workload: false,

@@ -73,6 +73,15 @@ fn who_takes_a_question_and_says_nothing_hangs_and_who_refuses_has_died() {
 }
 
 #[test]
+fn who_answers_when_it_is_asked_by_itself_does_not_hang() {
+    let answers = Some(Evidence::sample(TRIAL, "readiness", "looked at again: it completed a prompt in 0.2 s"));
+    let (outcome, cause) = judge(&TrialFacts { answers, unanswering: None, standstill: None, ..unanswering(true) });
+    assert_eq!((outcome, cause.class.as_str()), (Outcome::Failed, "workload"));
+    assert!(cause.text.ends_with("; it does not hang: looked at again: it completed a prompt in 0.2 s"), "{}", cause.text);
+    assert!(cause.evidence.iter().any(|evidence| evidence.place == "readiness"), "{:?}", cause.evidence);
+}
+
+#[test]
 fn a_signal_after_it_was_ready_is_a_death_and_before_it_a_signal() {
     let killed = |facts: TrialFacts| TrialFacts { exit: None, signal: Some(11), ..facts };
     let class = |facts: &TrialFacts| judge(facts).1.class;

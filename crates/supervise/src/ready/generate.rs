@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use super::GenerateCheck;
 use super::address::{AddressError, HttpTarget};
 use super::http::{self, Answer, Unanswered, shown};
+use super::{GenerateCheck, Lapse};
 
 /// Tokens to ask for: more than one, so that the steps after the first run too.
 const TOKENS: u32 = 4;
@@ -83,13 +83,17 @@ impl Server {
     }
 
     /// The name to ask for: the expected one where it is served, else the only one that is.
-    pub(crate) fn model(&self, agent: &Agent) -> Result<String, String> {
+    pub(crate) fn model(&self, agent: &Agent) -> Result<String, Lapse> {
         let url = format!("{}/v1/models", self.base);
         let answer = http::get(agent, &url, true)?;
+        self.model_in(&url, &answer).map_err(Lapse::said)
+    }
+
+    fn model_in(&self, url: &str, answer: &Answer) -> Result<String, String> {
         if answer.status != 200 {
             return Err(format!("{url} answered {}", answer.status));
         }
-        let served = served(&answer).ok_or_else(|| format!("{url} answered 200, and shows no list of models: {}", answer.shown()))?;
+        let served = served(answer).ok_or_else(|| format!("{url} answered 200, and shows no list of models: {}", answer.shown()))?;
         match (&self.model, served.as_slice()) {
             (Some(model), _) if served.contains(model) => Ok(model.clone()),
             (Some(model), []) => Err(format!("{url} does not show `{model}`: it shows no model")),
@@ -108,15 +112,31 @@ impl Server {
                 failed.push("the program ended".to_owned());
                 break;
             }
-            let url = format!("{}{}", self.base, endpoint.path());
-            let answer = http::post(agent, &url, &endpoint.request(model, &self.prompt), LIMIT).map_err(String::from);
-            let generated = answer.and_then(|answer| generated(&url, &answer));
-            match generated {
-                Ok((text, tokens)) => return Ok(Completion { url, text, tokens }),
-                Err(why) => failed.push(why),
+            match self.complete_at(endpoint, agent, model, LIMIT) {
+                Ok(completion) => return Ok(completion),
+                Err(lapse) => failed.push(lapse.why),
             }
         }
         Err(failed.join("; "))
+    }
+
+    /// Has a prompt completed within `limit` by a server that did so before: where it takes the question and says nothing, no other endpoint is asked.
+    pub(crate) fn complete_again(&self, agent: &Agent, model: &str, limit: Duration) -> Result<Completion, Lapse> {
+        let mut failed = Vec::new();
+        for endpoint in Endpoint::ALL {
+            match self.complete_at(endpoint, agent, model, limit) {
+                Err(Lapse { why, silent: false }) => failed.push(why),
+                decided => return decided,
+            }
+        }
+        Err(Lapse::said(failed.join("; ")))
+    }
+
+    fn complete_at(&self, endpoint: Endpoint, agent: &Agent, model: &str, limit: Duration) -> Result<Completion, Lapse> {
+        let url = format!("{}{}", self.base, endpoint.path());
+        let answer = http::post(agent, &url, &endpoint.request(model, &self.prompt), limit)?;
+        let (text, tokens) = generated(&url, &answer).map_err(Lapse::said)?;
+        Ok(Completion { url, text, tokens })
     }
 }
 

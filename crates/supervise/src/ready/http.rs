@@ -7,6 +7,8 @@ use std::time::Duration;
 use regex::bytes::Regex;
 use ureq::Agent;
 
+use super::Lapse;
+
 /// How long an address may take to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 /// How long an address may take to answer; some health checks do real work.
@@ -62,6 +64,12 @@ pub(crate) struct Unanswered {
 impl Unanswered {
     fn of(url: &str, error: &ureq::Error) -> Self {
         Self { why: format!("{url} gave no answer ({error})"), silent: matches!(error, ureq::Error::Timeout(_)) }
+    }
+}
+
+impl From<Unanswered> for Lapse {
+    fn from(Unanswered { why, silent }: Unanswered) -> Self {
+        Self { why, silent }
     }
 }
 

@@ -189,7 +189,7 @@ impl Watch {
         let target = &server.target;
         let own = checks.own(target.port, &target.addresses, &self.subject, &mut self.memory)?;
         self.levels.port = self.memory.port_ns;
-        let model = server.model(&self.memory.agent)?;
+        let model = server.model(&self.memory.agent).map_err(|lapse| lapse.why)?;
         self.levels.models.get_or_insert_with(|| self.subject.clock.now());
         self.say(server.asking());
         let completion = server.complete(&self.memory.agent, &model, || self.is_over())?;

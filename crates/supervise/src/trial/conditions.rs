@@ -8,8 +8,9 @@ use bystander_model::ids::TimeNs;
 
 use crate::exit::Exit;
 use crate::output::{Line, Lines};
-use crate::ready::Lapse;
 use crate::ready::checks::{Checks, Memory, Subject};
+use crate::ready::generate::Server;
+use crate::ready::{GenerateCheck, Lapse, Reply, again};
 
 /// Looks end at moments that nobody tells: after so many of them one has begun and ended.
 const WHOLE_LOOKS: u64 = 2;
@@ -145,6 +146,17 @@ impl Conditions {
         let mut memory = Memory::new();
         self.checks.look(&self.subject, &mut memory, true).map_err(|missing| Lapse { why: missing.why, silent: memory.silent })?;
         let Some(server) = &self.checks.server else { return Ok(()) };
-        server.still_lists(&memory.agent).map_err(|error| Lapse { silent: error.silent, why: error.into() })
+        server.still_lists(&memory.agent).map_err(Lapse::from)
+    }
+    pub(super) fn still_completes(&self, check: Option<&GenerateCheck>, limit: Duration, is_over: &dyn Fn() -> bool) -> Reply {
+        let server = match (check, &self.checks.server) {
+            (Some(check), _) => match Server::of(check) {
+                Ok(server) => server,
+                Err(error) => return Reply::Unasked(error.to_string()),
+            },
+            (None, Some(server)) => server.clone(),
+            (None, None) => return Reply::Unasked("no condition of readiness asks for a completion".to_owned()),
+        };
+        again::ask(&self.checks, &self.subject, server, limit, is_over)
     }
 }

@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 
 use bystander_lab::plan::Template;
 use bystander_model::traffic::{Arrival, Load, Summary};
+use bystander_supervise::ready::GenerateCheck;
 use bystander_traffic::{ARGUMENT, LOAD, SUMMARY, effective_seed};
 
 use super::course::courses;
 
 /// The folder of the results in the trial's own.
 const FOLDER: &str = "traffic";
+/// What is asked of a server that has answered nobody in time.
+const PROMPT: &str = "Say yes.";
 
 /// Lays the load of one trial; no secret is in it, since the key of an interface stays in the environment.
 pub(super) fn lay(load: &Load, trial: &Path, fill: &[(&str, &str)]) -> io::Result<PathBuf> {
@@ -35,10 +38,20 @@ pub(super) fn command(folder: &Path) -> Vec<OsString> {
 /// What came of it, where it came to its end.
 pub(super) fn summary(folder: &Path) -> Option<Summary> {
     let mut summary: Summary = serde_json::from_slice(&fs::read(folder.join(SUMMARY)).ok()?).ok()?;
-    let load: Option<Load> = fs::read(folder.join(LOAD)).ok().and_then(|load| serde_json::from_slice(&load).ok());
-    let is_open = load.is_some_and(|load| !matches!(load.arrival, Arrival::Closed { .. }));
+    let is_open = laid(folder).is_some_and(|load| !matches!(load.arrival, Arrival::Closed { .. }));
     if summary.failure.is_none() {
         summary.courses = courses(folder, is_open);
     }
     Some(summary)
+}
+
+/// Whom it asked, as one question more, which needs no key.
+pub(super) fn asked(folder: &Path, summary: Option<&Summary>) -> Option<GenerateCheck> {
+    let load = laid(folder)?;
+    let model = summary.map(|summary| summary.model.clone()).filter(|model| !model.is_empty()).or(load.model);
+    Some(GenerateCheck { url: load.url, model, prompt: PROMPT.to_owned() })
+}
+
+fn laid(folder: &Path) -> Option<Load> {
+    serde_json::from_slice(&fs::read(folder.join(LOAD)).ok()?).ok()
 }
