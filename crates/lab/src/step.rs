@@ -135,13 +135,24 @@ fn place(ledger: &Ledger, purpose: Purpose, block: u32, position: u32, lane: u32
     }
     let voids: Vec<&&TrialRecord> = here.iter().filter(|trial| trial.outcome() == Some(Outcome::Void) || lost_by_harness(trial)).collect();
     if voids.len() >= VOIDS_THAT_END {
-        let why = voids.last().and_then(|trial| trial.end.as_ref()?.cause.as_ref()).map_or_else(String::new, |cause| cause.text.clone());
-        return Some(Step::End(RunEnd::Invalid {
-            why: format!("{VOIDS_THAT_END} launches of {cell} in block {block} were contaminated or lost: {why}"),
-        }));
+        return Some(Step::End(RunEnd::Invalid { why: all_void(&voids, cell, block) }));
     }
     let attempt = u32::try_from(here.len()).unwrap_or(u32::MAX).saturating_add(1);
     Some(Step::Launch(Slot { purpose, block, position, attempt, lane, cell: cell.clone() }))
+}
+
+/// That every attempt at a place was void or lost, how many of them were launches at all, and why the last one was.
+fn all_void(voids: &[&&TrialRecord], cell: &Cell, block: u32) -> String {
+    let why = voids.last().and_then(|trial| trial.end.as_ref()?.cause.as_ref()).map_or_else(String::new, |cause| cause.text.clone());
+    let launched = voids.iter().filter(|trial| trial.launched.is_some()).count();
+    let all = voids.len();
+    let place = format!("{cell} in block {block}");
+    let what = match all - launched {
+        0 => format!("{all} launches of {place} were contaminated or lost"),
+        before if before == all => format!("{place} was not launched: {all} looks before the launch found what would have contaminated it"),
+        before => format!("of {all} attempts at {place}, {before} ended before the launch and {launched} after it, contaminated or lost"),
+    };
+    format!("{what}: {why}")
 }
 
 /// Whether a launch fills its place: it is a data point, or one of which nothing can be told.

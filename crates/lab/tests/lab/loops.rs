@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bystander_lab::conduct;
 use bystander_lab::plan::{Expect, Plan, Stop};
+use bystander_model::cell::Cell;
 use bystander_model::event::{Purpose, RunEnd};
 use bystander_model::outcome::Outcome;
 use indexmap::IndexMap;
@@ -119,6 +120,25 @@ fn a_void_launch_is_made_again_at_the_same_place_and_three_end_the_run() {
     let mut always = Scripted::new(|cell, _| if cell.levels["arm"] == "b" { Ends::Voids } else { Ends::Completes });
     let (_, end) = run(&plan, &mut always);
     assert!(matches!(&end, RunEnd::Invalid { why } if why.contains("b/none") && why.contains("port_in_use")), "{end:?}");
+}
+
+#[test]
+fn attempts_that_launched_nothing_are_not_called_launches() {
+    let plan = plan(&["a", "b"], &[]);
+    let why = |launched: u32| {
+        let script = move |cell: &Cell, n: u32| match cell.levels["arm"].as_str() {
+            "b" if n < launched => Ends::VoidsLaunched,
+            "b" => Ends::Voids,
+            _ => Ends::Completes,
+        };
+        let (_, end) = run(&plan, &mut Scripted::new(script));
+        let RunEnd::Invalid { why } = end else { panic!("{end:?}") };
+        why
+    };
+    assert_eq!(why(3), "3 launches of b/none in block 1 were contaminated or lost: port_in_use");
+    assert_eq!(why(0), "b/none in block 1 was not launched: 3 looks before the launch found what would have contaminated it: port_in_use");
+    let mixed = "of 3 attempts at b/none in block 1, 2 ended before the launch and 1 after it, contaminated or lost: port_in_use";
+    assert_eq!(why(1), mixed);
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(crate) enum Ends {
     Hangs(&'static str),
     Blames(&'static str),
     Voids,
+    /// It is launched, and then void.
+    VoidsLaunched,
     /// Bystander itself fails in the trial, as when its keeper is killed.
     Loses,
     /// The place cannot go on.
@@ -103,6 +105,9 @@ impl Place for Scripted {
                 bytecode_removed: Vec::new(),
             }))?;
         }
+        if matches!(ends, Ends::VoidsLaunched) {
+            emit(EventBody::Launched { provenance: Box::default(), pid: 7 })?;
+        }
         if matches!(ends, Ends::Breaks) {
             return Err("the disk is full".into());
         }
@@ -127,7 +132,7 @@ fn end(order: &TrialOrder, ends: &Ends) -> TrialEnd {
         Ends::Fails(signature) => (Outcome::Failed, Some(*signature), None),
         Ends::Hangs(signature) => (Outcome::TimedOut, Some(*signature), None),
         Ends::Blames(instrument) => (Outcome::Failed, Some("NameError @ f"), Some((*instrument).to_owned())),
-        Ends::Voids => (Outcome::Void, Some("port_in_use"), None),
+        Ends::Voids | Ends::VoidsLaunched => (Outcome::Void, Some("port_in_use"), None),
         Ends::Loses | Ends::Breaks => (Outcome::Undetermined, Some("harness"), None),
     };
     let evidence = vec![Evidence::log(order.trial, Stream::Stderr, 7, "a line")];
