@@ -14,7 +14,7 @@ use crate::verdict::settling::launch_of;
 
 /// The steps of all answers, those that take the least first.
 pub(super) fn steps(ledger: &Ledger, answers: &[Answer], alternatives: &[(Alternatives, Vec<&Cell>)]) -> Vec<NextStep> {
-    let mut steps = Steps { ledger, found: Vec::new() };
+    let mut steps = Steps { ledger, found: Vec::new(), replicates: Vec::new() };
     for answer in answers.iter().filter(|answer| asks_for_more(answer)) {
         steps.of_answer(answer);
     }
@@ -22,6 +22,7 @@ pub(super) fn steps(ledger: &Ledger, answers: &[Answer], alternatives: &[(Altern
         steps.of_alternatives(alternatives, cells);
     }
     steps.of_broken_baseline(answers);
+    steps.say_what_is_shared();
     let mut found = steps.found;
     found.sort_by_key(|step| step.means);
     found
@@ -36,6 +37,18 @@ fn asks_for_more(answer: &Answer) -> bool {
 struct Steps<'a> {
     ledger: &'a Ledger,
     found: Vec<NextStep>,
+    /// Which of them are more launches of every cell.
+    replicates: Vec<Replicates>,
+}
+
+/// A step that is more launches of every cell.
+struct Replicates {
+    /// Its place among the steps.
+    at: usize,
+    /// Launches of each cell in all.
+    per_cell: u32,
+    /// Whether a claim needs the same launches.
+    shared: bool,
 }
 
 impl Steps<'_> {
@@ -48,6 +61,10 @@ impl Steps<'_> {
             self.push(&about, Means::OldLog, Some(0), text.to_owned());
         }
         for (means, missing) in needs.means.iter().zip(&needs.missing) {
+            let replicated = needs.launches_per_cell.filter(|_| *means == Means::Launches);
+            if replicated.is_some_and(|per_cell| answer.about.starts_with("hypothesis:") && self.shares(&about, per_cell)) {
+                continue;
+            }
             let (launches, text) = match (means, needs.launches_per_cell, &needs.rule) {
                 (Means::OldLog | Means::File, ..) => (Some(0), missing.clone()),
                 (Means::Launches, Some(per_cell), Some(rule)) => {
@@ -62,7 +79,28 @@ impl Steps<'_> {
                 _ if missing.starts_with("a launch of") => (Some(1), missing.clone()),
                 _ => (None, missing.clone()),
             };
+            let known = self.found.len();
             self.push(&about, *means, launches, text);
+            if let Some(per_cell) = replicated.filter(|_| self.found.len() > known) {
+                self.replicates.push(Replicates { at: known, per_cell, shared: false });
+            }
+        }
+    }
+
+    /// Whether the launches that a claim needs are those of a step that is known: then it is decided by that.
+    fn shares(&mut self, about: &str, per_cell: u32) -> bool {
+        let Some(known) = self.replicates.iter_mut().find(|known| known.per_cell == per_cell) else { return false };
+        known.shared = true;
+        self.found[known.at].about.push(about.to_owned());
+        true
+    }
+
+    /// Says of launches that are named once that they decide more than one thing.
+    fn say_what_is_shared(&mut self) {
+        for Replicates { at, .. } in self.replicates.iter().filter(|known| known.shared) {
+            let step = &mut self.found[*at];
+            let all = if step.about.len() == 2 { "both" } else { "all of them" };
+            step.text.push_str(&format!("; these launches decide {all}"));
         }
     }
 

@@ -1,9 +1,10 @@
 //! How many launches would settle what is open: by which rule, with which cap, and which step comes first.
 
-use bystander_lab::plan::{Blocks, Plan, Rule, Stop};
+use bystander_lab::plan::{Blocks, Hypothesis, Plan, Prediction, Rule, Stop};
 use bystander_lab::stats::evalue::blocks_for_power;
 use bystander_lab::stats::peeking::plan_power;
 use bystander_model::cell::Cell;
+use bystander_model::outcome::Outcome;
 use bystander_model::report::{Answer, Means, Verdict};
 
 use crate::scripted::{Ends, Scripted, answer, plan, run, summary_of};
@@ -91,4 +92,23 @@ fn one_step_that_several_answers_need_is_one_step() {
     assert_eq!(margin.len(), 1, "{next:#?}");
     assert_eq!(margin[0].about, ["factor:arm", "instrument:probe", "instrument:print"]);
     assert_eq!((margin[0].means, margin[0].launches, margin[0].seconds), (Means::File, Some(0), Some(0.0)));
+}
+
+#[test]
+fn launches_that_a_factor_and_a_claim_about_it_need_are_named_once() {
+    let cells = plan(&["a", "b"], &[]).cells;
+    let predicts = |arm: &str, outcome| Prediction::Outcome {
+        cell: cells.iter().find(|cell| cell.levels["arm"] == arm).expect("a cell").clone(),
+        outcome,
+    };
+    let claim =
+        Hypothesis { claim: "b breaks it".to_owned(), predicts: vec![predicts("b", Outcome::Failed), predicts("a", Outcome::Completed)] };
+    let plan = Plan { blocks: Blocks { min: 2, max: 2 }, hypotheses: vec![claim], ..plan(&["a", "b"], &[]) };
+    let script = |cell: &Cell, _| if cell.levels["arm"] == "b" { Ends::Fails("RuntimeError @ f") } else { Ends::Completes };
+    let (ledger, _) = run(&plan, &mut Scripted::new(script));
+    let next = summary_of(&ledger).next;
+    let more: Vec<_> = next.iter().filter(|step| step.text.contains("launches per cell in all")).collect();
+    assert_eq!(more.len(), 1, "{next:#?}");
+    assert_eq!(more[0].about, ["factor:arm", "hypothesis:b breaks it"], "{next:#?}");
+    assert!(more[0].text.ends_with("; these launches decide both"), "{next:#?}");
 }
