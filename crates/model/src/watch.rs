@@ -57,7 +57,7 @@ pub struct WatchStart {
 pub struct WatchProbe {
     /// The probe as asked for.
     pub spec: ProbeSpec,
-    /// The statement and side in words, such as "before `for` at 12".
+    /// The statement and side in words, such as "before line 12 (for)".
     pub placed: String,
     /// The file.
     pub file: PathBuf,

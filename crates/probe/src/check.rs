@@ -57,7 +57,7 @@ pub struct CheckedProbe {
     pub line: u32,
     /// The side of the statement.
     pub side: Side,
-    /// The choice in words, such as "before `for` at 12".
+    /// The choice in words, such as "before line 12 (for)".
     pub chosen: String,
     /// The qualified name of the function around the statement, or `<module>`.
     pub scope: String,

@@ -94,7 +94,7 @@ pub struct LinePlace {
     pub statement: String,
     /// The side of it.
     pub side: Side,
-    /// The choice in words, such as "before `for` at 12".
+    /// The choice in words, such as "before line 12 (for)".
     pub chosen: String,
     /// The qualified name of the function around it, or `<module>`.
     pub scope: String,

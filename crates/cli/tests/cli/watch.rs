@@ -292,7 +292,7 @@ fn the_places_of_a_file_or_a_module_are_listed_without_running_it() {
         assert_eq!(listed["functions"][0]["name"], "f", "{listed:#}");
         assert!(listed["lines"].as_array().is_some_and(|lines| lines.iter().any(|line| line["line"] == 3)), "{listed:#}");
         let text = world.bystander(["watch", "--lines", "--list", what]).run().exits(0).stdout;
-        assert!(text.contains("before `for` at 3") && text.contains("yield i"), "{text}");
+        assert!(text.contains("before line 3 (for)") && text.contains("yield i"), "{text}");
     }
     assert!(!world.path("ran").exists(), "nothing was imported");
     world.bystander(["watch", "--list", "nosuch"]).run().exits(3).says(&["failed to find a file or a module `nosuch`"]);

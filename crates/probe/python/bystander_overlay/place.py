@@ -44,14 +44,14 @@ class Site:
         self.function = function
 
     def describe(self):
-        """The choice in words, such as "before `for` at 12"."""
+        """The choice in words, such as "before line 12 (for)"."""
         if self.moment == RETURN:
             words = ends.describe(self.function)
         elif self.moment == RAISE:
             words = "when an exception leaves `%s`" % self.function.name
         else:
-            words = "%s `%s` at %d" % ("after" if self.after else "before", trees.word_of(self.spot.statement), self.line)
-        return words + (" (%s)" % self.note if self.note else "")
+            words = "%s line %d (%s)" % ("after" if self.after else "before", self.line, trees.word_of(self.spot.statement))
+        return words + (", %s" % self.note if self.note else "")
 
     def mark(self):
         """A fingerprint of the statement's head that ignores positions."""
@@ -180,7 +180,7 @@ def _after(spot):
         following = block.statements[block.index + 1]
         if getattr(following, "lineno", None):
             here = trees.Block(block.statements, block.index + 1, block.owner, block.field, block.depth)
-            note = "what follows the `%s` at %d" % (trees.word_of(statement), statement.lineno)
+            note = "what follows the `%s` of line %d" % (trees.word_of(statement), statement.lineno)
             return Site(trees.Spot(following, spot.scopes, spot.blocks[:-1] + (here,)), after=False, note=note)
     return Site(spot, after=True)
 

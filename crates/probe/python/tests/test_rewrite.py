@@ -149,10 +149,10 @@ class Places(unittest.TestCase):
 
     def test_a_line_takes_the_statement_that_a_breakpoint_would(self):
         for line, expected in [
-            (1, "before `import` at 3 (line 1 must stay first)"), (2, "before `import` at 3 (line 2 must stay first)"), (5, "before `assignment` at 5"),
-            (6, "before `if` at 21 (entry of f)"), (9, "before `assignment` at 9"), (12, "before `assignment` at 13 (entry of inner)"),
-            (20, "before `if` at 21"), (22, "before `assignment` at 22"), (24, "before `for` at 24"), (32, "before `assignment` at 33"),
-            (30, "before `assignment` at 31"), (36, "before `while` at 36"), (38, "before `return` at 37"), (42, "before `class` at 42"),
+            (1, "before line 3 (import), line 1 must stay first"), (2, "before line 3 (import), line 2 must stay first"), (5, "before line 5 (assignment)"),
+            (6, "before line 21 (if), entry of f"), (9, "before line 9 (assignment)"), (12, "before line 13 (assignment), entry of inner"),
+            (20, "before line 21 (if)"), (22, "before line 22 (assignment)"), (24, "before line 24 (for)"), (32, "before line 33 (assignment)"),
+            (30, "before line 31 (assignment)"), (36, "before line 36 (while)"), (38, "before line 37 (return)"), (42, "before line 42 (class)"),
         ]:  # fmt: skip
             found = self.site(line=line)
             if line in (6, 20):
@@ -160,13 +160,13 @@ class Places(unittest.TestCase):
             self.assertEqual(found, expected, line)
 
     def test_a_function_is_entered_after_its_docstring(self):
-        self.assertEqual(self.site(function="f"), "before `if` at 21 (entry of f)")
+        self.assertEqual(self.site(function="f"), "before line 21 (if), entry of f")
 
     def test_after_a_statement_is_after_it_or_before_what_follows(self):
         for text, expected in [
-            ("z = 2", "after `assignment` at 23"), ("z = ...", "after `assignment` at 23"), ("for i in ...: ...", "before `with` at 26 (what follows the `for` at 24)"),
-            ("for i in range(3):", "before `with` at 26 (what follows the `for` at 24)"), ("with open(...) as handle: ...", "before `try` at 28 (what follows the `with` at 26)"),
-            ("return ...", "before `return` at 37 (nothing runs after it)"), ("return (z)", "before `return` at 37 (nothing runs after it)"), ("z -= 2", "after `assignment` at 36"),
+            ("z = 2", "after line 23 (assignment)"), ("z = ...", "after line 23 (assignment)"), ("for i in ...: ...", "before line 26 (with), what follows the `for` of line 24"),
+            ("for i in range(3):", "before line 26 (with), what follows the `for` of line 24"), ("with open(...) as handle: ...", "before line 28 (try), what follows the `with` of line 26"),
+            ("return ...", "before line 37 (return), nothing runs after it"), ("return (z)", "before line 37 (return), nothing runs after it"), ("z -= 2", "after line 36 (assignment)"),
         ]:  # fmt: skip
             self.assertEqual(self.site(function="f", after=text), expected, text)
 

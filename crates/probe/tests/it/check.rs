@@ -46,7 +46,7 @@ fn a_story_like_probe_fires_with_its_values_and_a_receipt() {
             probe("engine.sizing:Runner.profile", Some("rest_memory = ..."), &["available", "total", "self.fraction", "rest_memory"]);
         let probes = world.checked(&[spec]);
         assert_eq!((probes[0].line, probes[0].side, probes[0].scope.as_str()), (12, Side::After, "Runner.profile"));
-        assert_eq!(probes[0].chosen, "after `assignment` at 12");
+        assert_eq!(probes[0].chosen, "after line 12 (assignment)");
 
         let run = world.run(&probes, &["engine/sizing.py"]);
         assert_eq!((run.stdout().as_str(), run.stderr().as_str()), ("-20\n", ""), "3.{}", python.minor);

@@ -54,7 +54,7 @@ fn functions_and_lines_are_told_with_what_a_probe_would_take() {
             python.minor
         );
         let grow = &found.functions[0];
-        assert_eq!(grow.at(Moment::Entry), &Choice::Chosen("before `for` at 12 (entry of grow)".into()));
+        assert_eq!(grow.at(Moment::Entry), &Choice::Chosen("before line 12 (for), entry of grow".into()));
         assert_eq!(grow.at(Moment::Return), &Choice::Chosen("at the returns of `grow` (14 and the end)".into()));
         assert_eq!(grow.at(Moment::Raise), &Choice::Chosen("when an exception leaves `grow`".into()));
         let effects = |index: usize| found.functions[index].compiled.as_ref().map(|by| (by.decorator.as_str(), by.line, by.effects.len()));
@@ -63,8 +63,8 @@ fn functions_and_lines_are_told_with_what_a_probe_would_take() {
         assert_eq!(found.functions[4].at(Moment::Return), &Choice::Refused("it never returns".into()));
         assert_eq!(found.functions[5].statement, "async def");
         let at = |line: u32| found.lines.iter().find(|row| row.line == line).map(|row| (row.chosen.as_str(), row.compiled.as_deref()));
-        assert_eq!(at(1), Some(("before `import` at 2 (line 1 must stay first)", None)));
-        assert_eq!((at(12), at(18)), (Some(("before `for` at 12", None)), Some(("before `return` at 18", Some("torch.compile")))));
+        assert_eq!(at(1), Some(("before line 2 (import), line 1 must stay first", None)));
+        assert_eq!((at(12), at(18)), (Some(("before line 12 (for)", None)), Some(("before line 18 (return)", Some("torch.compile")))));
         // What is listed is what a check chooses.
         for row in found.lines.iter().filter(|row| row.compiled.is_none()) {
             let checked = world.checked(&[probe(&format!("pool.py:{}", row.line), None, &[])]);

@@ -154,7 +154,7 @@ fn ranks_that_say_the_same_are_one_line_and_the_answer_comes_first() {
 
 #[test]
 fn what_was_not_recorded_is_said_with_its_reason() {
-    let mut course = Course::of(probe("a.py:3 {x} if x < 0 limit 100, 10/s", "before `for` at 3"));
+    let mut course = Course::of(probe("a.py:3 {x} if x < 0 limit 100, 10/s", "before line 3 (for)"));
     course.hits = (0..100).map(|n| hit("", 5, None, n, &[("x", Value::Int(1))])).collect();
     let expired = Receipt {
         passes: Some(9000),
@@ -182,8 +182,9 @@ const UNSEEN: &str = "a Python shorter than the sampling interval that no covere
 
 #[test]
 fn each_way_to_no_hit_has_a_sentence_of_its_own() {
-    let course =
-        |text: &str| Course::of(WatchProbe { spec: syntax::parse(text).expect(text).probe, ..probe("a.py:3 as p1", "before `for` at 3") });
+    let course = |text: &str| {
+        Course::of(WatchProbe { spec: syntax::parse(text).expect(text).probe, ..probe("a.py:3 as p1", "before line 3 (for)") })
+    };
     let silent = |states: &[(ReceiptState, Option<&str>)]| course("a.py:3 as p1").silent(states);
     assert!(silent(&[]).starts_with("uncovered: no Python process"));
     let cases: [(ReceiptState, Option<&str>, &str); 7] = [
@@ -251,12 +252,12 @@ fn a_line_is_one_object_and_the_contract_is_kept() {
 
 #[test]
 fn where_probes_go_is_said_with_what_they_may_do() {
-    let mut risky = probe("a.py:3 {len(x)} unsafe as risky", "before `for` at 3");
+    let mut risky = probe("a.py:3 {len(x)} unsafe as risky", "before line 3 (for)");
     risky.limits = Some("overlay: children started with -S are not reached".into());
     let start = Course { probes: vec![risky], ..story() }.watched().start().expect("started").clone();
     insta::assert_snapshot!(watch_places(&start, &Style { width: 100, ..Style::default() }), @r"
     watching python3 -m engine (Python 3.11.7)
-    risky    engine/sizing.py: before `for` at 3 in profile; UNSAFE: captures may run code of the
+    risky    engine/sizing.py: before line 3 (for) in profile; UNSAFE: captures may run code of the
              program
              overlay: children started with -S are not reached
     ");

@@ -89,7 +89,7 @@ fn out_of_reach(probe: &Probe, checked: &CheckedProbe, command: &[String]) -> Op
 fn note(plan: &Plan, checked: &CheckedProbe, findings: &mut Findings) {
     let file = checked.path.strip_prefix(plan.folder()).unwrap_or(&checked.path).display();
     let unsafe_capture = if checked.unsafe_capture { ", may run code of the program (unsafe = true)" } else { "" };
-    findings.checkup.placed.insert(checked.name.clone(), format!("{file}: {} in {}{unsafe_capture}", checked.chosen, checked.scope));
+    findings.checkup.placed.insert(checked.name.clone(), format!("{file}: {} in `{}`{unsafe_capture}", checked.chosen, checked.scope));
     findings.checkup.fingerprint.insert(format!("{file}"), checked.sha256.clone());
     if let Ok(proof) = findings.baseline.take(&checked.path)
         && !findings.checkup.files.iter().any(|known| known.file == proof.file)
