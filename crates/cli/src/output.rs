@@ -2,6 +2,7 @@
 
 mod finding;
 mod hits;
+mod owners;
 mod places;
 mod plan;
 mod progress;
@@ -151,7 +152,7 @@ impl Output {
             return self.json(report);
         }
         let style = self.style(&io::stdout());
-        self.data(bystander_report::patch_text(report, &style).as_bytes());
+        self.data(bystander_report::patch_text(&owners::named(report), &style).as_bytes());
     }
 
     /// Prints what is staged for a commit.
@@ -169,7 +170,7 @@ impl Output {
             return self.patch(report);
         }
         let style = self.style(&io::stdout());
-        self.data(bystander_report::revert_text(report, live, &style).as_bytes());
+        self.data(bystander_report::revert_text(&owners::named(report), live, &style).as_bytes());
     }
 
     /// Prints what `patch apply` did.

@@ -75,5 +75,5 @@ pub use spec::{Action, EditSpec, PrepareError, PreparedEdit, prepare, prepare_in
 pub use staged::{StagedEdit, StagedError, staged};
 pub use steps::{NoSteps, Steps};
 pub use target::TargetError;
-pub use users::{Others, others};
+pub use users::{Others, others, user_name};
 pub use verify::Findings;

@@ -46,11 +46,23 @@ pub fn others(passwd: &Path, own: &Path) -> Others {
     found
 }
 
+/// The name of a user by the number, as `passwd` has it; `None` where it does not list it.
+#[must_use]
+pub fn user_name(passwd: &Path, uid: &str) -> Option<String> {
+    let text = fs::read(passwd).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let mut fields = text.lines().map(|line| line.split(':'));
+    fields.find_map(|mut fields| {
+        let (name, _, number) = (fields.next()?, fields.next()?, fields.next()?);
+        (number == uid && !name.is_empty()).then(|| name.to_owned())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::others;
+    use super::{others, user_name};
 
     #[test]
     fn users_are_those_with_a_home_of_their_own() {
@@ -67,5 +79,19 @@ mod tests {
         assert_eq!((found.edits.len(), found.unseen.len()), (0, 1), "{found:?}");
         assert_eq!(found.unseen[0].user, "bob");
         assert!(found.unseen[0].why.contains("damaged"), "{}", found.unseen[0].why);
+    }
+
+    #[test]
+    fn a_user_is_named_as_the_list_has_it() {
+        let world = tempfile::tempdir().expect("a temporary folder");
+        let passwd = world.path().join("passwd");
+        fs::write(&passwd, "broken\nroot:x:0:0::/root:/bin/sh\n:x:7:7::/:/bin/false\nann:x:1000:100::/home/ann:/bin/sh\n")
+            .expect("written");
+        assert_eq!(user_name(&passwd, "1000").as_deref(), Some("ann"));
+        assert_eq!(user_name(&passwd, "0").as_deref(), Some("root"));
+        for unknown in ["7", "100", "10000", "", "ann"] {
+            assert_eq!(user_name(&passwd, unknown), None, "{unknown}");
+        }
+        assert_eq!(user_name(&world.path().join("none"), "0"), None);
     }
 }

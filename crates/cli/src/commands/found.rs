@@ -14,6 +14,10 @@ use crate::state;
 
 /// So many runs are named where the start of an id means several.
 const MOST_NAMED: usize = 8;
+/// So many runs are named whose ids come near to one that is none.
+const MOST_NEAR: usize = 3;
+/// So many letters of the middle of an id stand for it.
+const LEAST_PART: usize = 3;
 
 /// How the names of archives end.
 pub(crate) const ARCHIVE_ENDS: &str = ".tar.zst";
@@ -116,18 +120,12 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
         Some(name) => store.find(name).map(Some),
         None => store.latest(),
     };
-    let unknown = |error: StoreError| {
-        let failure = Failure::user("failed to find the run").because(&error);
-        if let StoreError::AmbiguousRun { candidates, .. } = &error {
-            return failure.hint(among(store, candidates));
+    let unknown = |error: StoreError| match &error {
+        StoreError::AmbiguousRun { candidates, .. } => {
+            Failure::user("failed to find the run").because(&error).hint(give_more(store, candidates))
         }
-        match store.latest() {
-            Ok(Some(latest)) => failure.hint(format!(
-                "the newest is {}: `bystander show` without an id prints it, the start of an id is enough, and `bystander show --list` has all",
-                latest.id
-            )),
-            _ => failure.hint("`bystander run FILE` and `bystander watch` make one"),
-        }
+        StoreError::UnknownRun { name, .. } => not_here(store, state, name),
+        _ => Failure::user("failed to find the run").because(&error),
     };
     found.map_err(unknown)?.ok_or_else(|| {
         Failure::user(format!("failed to find a run: {} holds none", state.path().display()))
@@ -135,16 +133,48 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
     })
 }
 
+/// No run has such an id: which come near to it, and what to do.
+fn not_here(store: &Store, state: &StateDir, name: &str) -> Failure {
+    let folder = state.path().display();
+    let failure = Failure::user(format!("failed to find the run: no run in {folder} is named {name:?}, and none begins so"));
+    let runs = store.runs().unwrap_or_default();
+    let Some(newest) = runs.first() else { return failure.hint("`bystander run FILE` and `bystander watch` make one") };
+    let near: Vec<RunId> = near(name, &runs).into_iter().map(|run| run.id.clone()).collect();
+    let failure = match near.as_slice() {
+        [] => failure.hint(format!("no id here comes near to it; `bystander show` without one prints the newest, {}", newest.id)),
+        near => failure.hint(format!("near to it:{}", listed(store, near))),
+    };
+    failure.hint("`bystander show --list` has all runs, and the start of an id is enough")
+}
+
+/// The runs whose ids a slip of the keyboard may have meant, the nearest first: of a whole id, of its beginning, or of a part that names it.
+fn near<'r>(name: &str, runs: &'r [RunRecord]) -> Vec<&'r RunRecord> {
+    let letters = name.chars().count();
+    let far = |run: &RunRecord| {
+        let id = &run.id.0;
+        let beginning: String = id.chars().take(letters).collect();
+        let slips = strsim::damerau_levenshtein(name, &beginning).min(strsim::damerau_levenshtein(name, id));
+        if letters >= LEAST_PART && id.contains(name) { 0 } else { slips }
+    };
+    let mut near: Vec<(usize, &RunRecord)> = runs.iter().map(|run| (far(run), run)).filter(|(far, _)| *far <= letters / 4).collect();
+    near.sort_by_key(|(far, _)| *far);
+    near.into_iter().map(|(_, run)| run).take(MOST_NEAR).collect()
+}
+
 /// The runs that a start of an id may mean, newest first.
-fn among(store: &Store, candidates: &[RunId]) -> String {
+fn give_more(store: &Store, candidates: &[RunId]) -> String {
+    let more = candidates.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!("\n    and {more} older ones, which `bystander show --list` has") } else { String::new() };
+    format!("give more letters of the one that is meant:{}{more}", listed(store, &candidates[..candidates.len().min(MOST_NAMED)]))
+}
+
+/// Runs with what became of them, a line each.
+fn listed(store: &Store, ids: &[RunId]) -> String {
     let said = |id: &RunId| match store.run(id) {
         Ok(Some(run)) => format!("\n    {id}  {}  {}", run.status.word(), run.file.display()),
         _ => format!("\n    {id}"),
     };
-    let listed: String = candidates.iter().take(MOST_NAMED).map(said).collect();
-    let more = candidates.len().saturating_sub(MOST_NAMED);
-    let more = if more > 0 { format!("\n    and {more} older ones, which `bystander show --list` has") } else { String::new() };
-    format!("give more letters of the one that is meant:{listed}{more}")
+    ids.iter().map(said).collect()
 }
 
 /// An archive that is refused is bad input; one that cannot be made is trouble of the machine.

@@ -52,8 +52,9 @@ pub(super) fn text(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
 /// The rule by which launches are made again, which is fixed before the first.
 fn retries() -> String {
     format!(
-        "again     a launch that is void (contaminated) or lost by bystander is no data point and is made again, in the same place of its block; \
-         {VOIDS_THAT_END} of them in one place end the run as invalid. What failed or timed out by itself counts, and is never made again"
+        "again     a launch that is void (contaminated) or lost by bystander is no data point, and is made again in the same\n          \
+         place of its block; {VOIDS_THAT_END} of them in one place end the run as invalid. What failed or timed out by itself counts,\n          \
+         and is never made again"
     )
 }
 

@@ -193,11 +193,13 @@ fn a_dry_run_tells_the_plan_and_writes_nothing_at_all() {
     for words in [
         "level",
         "8",
-        "made again, in the same place of its block; 3 of them in one place end the run",
+        "made again in the same\n          place of its block; 3 of them in one place end the run",
         "nothing was launched and nothing was written",
     ] {
         assert!(ran.stdout.contains(words), "{words} is missing in:\n{}", ran.stdout);
     }
+    let again = ran.stdout.lines().skip_while(|line| !line.starts_with("again "));
+    assert!(again.clone().all(|line| line.chars().count() <= 120), "{:?}", again.collect::<Vec<_>>());
     let json = world.bystander(["run", "--dry-run", "--json"]).args([&file]).run().exits(0).json();
     assert_eq!((&json["format"], &json["launches"], &json["tries"]), (&1.into(), &8.into(), &3.into()));
     assert_eq!(before.differences(&bystander_testkit::Tree::of(&folder, |_| true)), Vec::<String>::new());

@@ -37,6 +37,12 @@ fn an_edit_is_made_shown_and_taken_back_and_the_tree_is_proven() {
     );
     let elsewhere = world.bystander(["patch", "status"]).cwd(&world.path("home")).run().exits(1);
     assert!(elsewhere.stdout.starts_with("NOT clean: 1 edit live") && elsewhere.stdout.contains(&id), "{}", elsewhere.stdout);
+    let listed = patch(&world, &["status", "--json"]).run().exits(1).json();
+    let by = bystander_edit::user_name(std::path::Path::new("/etc/passwd"), text(&listed["edits"][0]["by"]));
+    if let Some(name) = by {
+        let row = elsewhere.stdout.lines().find(|line| line.ends_with(&id)).expect("its row");
+        assert_eq!(row.split_whitespace().rev().nth(1), Some(name.as_str()), "{row}");
+    }
     let diff = patch(&world, &["diff"]).run().exits(0);
     assert!(diff.stdout.contains("-    rest = total - 1\n+    rest = total - 1; print(rest)"), "{}", diff.stdout);
     patch(&world, &["diff", "ffffffffffff"]).run().exits(3);

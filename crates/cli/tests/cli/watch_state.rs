@@ -13,11 +13,22 @@ fn a_record_that_is_not_there_is_said_in_words_that_fit_every_verb() {
 }
 
 #[test]
-fn a_run_that_is_not_there_names_the_newest() {
+fn a_run_that_is_not_there_names_the_newest_or_what_comes_near() {
     let Some(world) = python_world() else { return };
     world.write("app.py", "def f():\n    return 1\nf()\n");
     world.bystander(["watch", "-p", "app:f", "--", "python3", "app.py"]).run().exits(0);
-    world.bystander(["show", "nope"]).run().exits(3).says(&["find the run \"nope\"", "the newest is watch-", "without an id prints it"]);
+    world.bystander(["show", "nope"]).run().exits(3).says(&[
+        "is named \"nope\"",
+        "no id here comes near to it",
+        "prints the newest, watch-",
+    ]);
+    let runs = std::fs::read_dir(world.path(".bystander/runs")).expect("the runs").filter_map(Result::ok);
+    let id = runs.map(|run| run.file_name().to_string_lossy().into_owned()).next().expect("a run");
+    let slip = format!("{}x", &id[..id.len() - 1]);
+    for typed in [slip.replace("watch", "wathc"), "wacth".to_owned(), id[6..14].to_owned()] {
+        let ran = world.bystander(["show", &typed]).run().exits(3);
+        ran.says(&["near to it:", &format!("\n    {id}  finished"), "show --list"]);
+    }
 }
 
 #[test]
