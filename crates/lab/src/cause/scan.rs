@@ -3,55 +3,30 @@
 //! A line is looked at once: one search for all words that matter passes an ordinary line by. Of a log of any length no more is kept than
 //! some dozens of tracebacks, of lines that look like errors, and the last lines of each stream.
 
+mod patterns;
+mod reader;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::LazyLock;
 
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
 use bystander_model::reading::{LogBlock, LogLine};
-use regex::Regex;
 
-use super::assemble::Lane;
 use super::clip::{LOOKED_AT, clip, without_colour};
 use super::kept::{Ends, KeptLine};
 use super::part;
 use super::prefix::{self, Prefixed};
-use super::scheduler;
 use super::sieve::{Care, TELLS};
 use super::starved::{Pulse, Starved};
 use super::traceback::Traceback;
+use patterns::{ERRS, OPENS, PORT, SCHEDULER};
+use reader::{LAST, Reader};
 
 /// Tracebacks kept at each end of the log.
 const TRACEBACKS: usize = 24;
 /// Lines that look like errors, kept at each end of the log.
 const ERRORS: usize = 24;
-/// Last lines kept of each stream.
-const LAST: usize = 20;
-/// Processes that are told apart by the prefixes of their lines.
-const LANES: usize = 256;
-
-/// What starts or announces a traceback.
-static OPENS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"Traceback \(most recent call last\):|File "|Process .+:\s*$|Exception in thread |Exception ignored in|--- Logging error ---"#,
-    )
-});
-/// What programs of any language print when they give up. Found in healthy logs too, so it never decides that something failed.
-static ERRS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"[a-z](?:Error|Exception)(?:: |$)|(?i-u:\berror\b|\bcritical:|\bfatal\b|\bpanicked at\b|^panic:|\bsegmentation fault\b|terminate called|\bwhat\(\): |\bassertion [ -~]*failed\b|",
-        r"command not found|no such file or directory|permission denied|cannot open shared object|out of memory|core dumped)"
-    ))
-});
-/// What says that a port was taken.
-static PORT: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("(?i-u:{})", super::ended::PORT_WORDS)));
-/// What a scheduler writes about the end of a program.
-static SCHEDULER: LazyLock<Regex> = LazyLock::new(|| pattern(scheduler::WORDS));
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a literal pattern")
-}
 
 /// What a log told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,49 +54,6 @@ impl Scan {
     #[must_use]
     pub fn last_line(&self) -> Option<&KeptLine> {
         self.last.iter().rev().find(|line| !line.text.is_empty())
-    }
-}
-
-/// One stream's part of the work.
-#[derive(Debug)]
-struct Reader {
-    stream: Stream,
-    lanes: Vec<(String, Lane)>,
-    last: VecDeque<KeptLine>,
-}
-
-impl Reader {
-    fn is_awake(&self) -> bool {
-        self.lanes.iter().any(|(_, lane)| lane.is_awake())
-    }
-
-    /// The lane of a process; when there are too many, the first one takes the rest.
-    fn lane(&mut self, process: Option<&str>) -> &mut Lane {
-        let name = process.unwrap_or("");
-        let at = self.lanes.iter().position(|(known, _)| known == name);
-        let at = at.unwrap_or_else(|| {
-            if self.lanes.len() == LANES {
-                return 0;
-            }
-            self.lanes.push((name.to_owned(), Lane::default()));
-            self.lanes.len() - 1
-        });
-        &mut self.lanes[at].1
-    }
-
-    /// Remembers a line as the latest, and uses the oldest one's memory again.
-    fn remember(&mut self, line: &LogLine<'_>, text: &str) {
-        let mut kept = if self.last.len() == LAST { self.last.pop_front() } else { None }.unwrap_or(KeptLine {
-            stream: line.stream,
-            number: 0,
-            time: line.time,
-            text: String::new(),
-        });
-        kept.number = line.number;
-        kept.time = line.time;
-        kept.text.clear();
-        kept.text.push_str(clip(text.trim_end(), super::clip::KEPT));
-        self.last.push_back(kept);
     }
 }
 
