@@ -10,9 +10,10 @@ pub(crate) fn p_value(p: f64) -> String {
     if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }
 
-/// Four significant digits, with a true minus sign.
+/// Four significant digits, with a true minus sign; what is whole has no decimals.
 pub(crate) fn figure(value: f64) -> String {
-    let digits = if value == 0.0 || !value.is_finite() { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 9) };
+    let is_whole = value.fract() == 0.0;
+    let digits = if is_whole || !value.is_finite() { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 9) };
     let text = format!("{value:.*}", usize::try_from(digits).unwrap_or(0));
     text.replace('-', "\u{2212}")
 }
@@ -48,11 +49,13 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_keep_their_sign() {
-        assert_eq!(figure(-314.0), "\u{2212}314.0");
+        assert_eq!(figure(-314.0), "\u{2212}314");
+        assert_eq!(figure(-314.5), "\u{2212}314.5");
         assert_eq!(figure(159_171.0), "159171");
         assert_eq!(figure(0.012_345_6), "0.01235");
         assert_eq!(figure(0.0), "0");
         assert_eq!(signed(2.5), "+2.500");
+        assert_eq!(signed(15.0), "+15");
         assert_eq!(percent(0.450_7), "45 %");
         assert_eq!(p_value(0.028_6), "p = 0.029");
         assert_eq!(p_value(0.000_01), "p < 0.001");

@@ -21,7 +21,7 @@ fn metrics_without_variation_have_no_interval() {
         run(&plan, &mut Scripted::new(|cell, _| Ends::Measures(if cell.levels["arm"] == "b" { 158_857.0 } else { 159_171.0 })));
     let effect = answer(&ledger, "factor:arm", "tokens");
     assert_eq!((effect.verdict, effect.interval), (Verdict::Effect, None));
-    assert!(effect.text.contains("\u{2212}314.0 tokens, identical in 5 launches"), "{}", effect.text);
+    assert!(effect.text.contains("\u{2212}314 tokens, identical in 5 launches"), "{}", effect.text);
     assert!(effect.rule.as_deref().is_some_and(|rule| rule.starts_with("values that do not vary have no interval")), "{:?}", effect.rule);
     let inert = answer(&ledger, "instrument:probe", "tokens");
     assert_eq!(inert.verdict, Verdict::Inert);
@@ -158,7 +158,7 @@ fn a_launch_far_from_the_others_is_said_with_how_far() {
     plan.blocks = Blocks { min: 6, max: 6 };
     let found = of_level(&plan, &[10.0, 11.0, 9.5, 10.5, 10.2, 9.8], &[10.1, 10.4, 80.0, 9.9, 10.3, 9.7]);
     assert!(
-        found.text.contains("Far from the others: 1 of 6 launches of b/none (80.00 at the farthest, the median is 10.20)"),
+        found.text.contains("Far from the others: 1 of 6 launches of b/none (80 at the farthest, the median is 10.20)"),
         "{}",
         found.text
     );
