@@ -222,7 +222,7 @@ fn a_treatment_that_is_visible_is_kept_as_evidence() {
     let (a, b) = (trials_of(&report, "a"), trials_of(&report, "b"));
     assert_eq!((told(a[0]).0, told(b[0]).0), ("completed", "completed"), "{report:#}");
     assert!(evidence(b[0]).contains("stdout:2: mode b is on"), "{}", evidence(b[0]));
-    assert!(evidence(a[0]).contains("treatment: the treatment of mode=b is not in the 1 lines of its output"), "{}", evidence(a[0]));
+    assert!(evidence(a[0]).contains("treatment: the treatment of mode=b is not in the 1 line of its output"), "{}", evidence(a[0]));
 }
 
 #[test]
@@ -240,7 +240,25 @@ fn a_treatment_that_was_not_applied_makes_void() {
     let world = crate::world::world();
     let dies = report(&world, &levels("echo begun; [ \"$1\" != --b ] || exit 4", "{ log = 'b is on' }", 1), 2);
     let said = told(trials_of(&dies, "b")[0]).2;
-    assert!(said.ends_with("not in the 1 lines of its output; it ended with exit code 4, perhaps before it could show it"), "{said}");
+    let end = "not in the 1 line of its output; it ended with exit code 4, perhaps before it could show it: its last line: begun";
+    assert!(said.ends_with(end), "{said}");
+}
+
+#[test]
+fn a_program_that_printed_nothing_or_crashed_is_told_as_what_it_is() {
+    let world = world();
+    let script = "[ \"$1\" != --b ] || exit 4";
+    let silent = report(&world, &levels(script, "{ log = 'b is on' }", 1), 2);
+    let said = told(trials_of(&silent, "b")[0]).2;
+    assert!(
+        said.ends_with(": `b is on` is nowhere, since it printed nothing; it ended with exit code 4, perhaps before it could show it"),
+        "{said}"
+    );
+    let Some(world) = crate::world::python_world() else { return };
+    world.write("case/app.py", "import sys\nif '--b' in sys.argv: raise ValueError('no such device')\n");
+    let crashed = report(&world, &levels("exec python3 app.py \"$@\"", "{ log = 'b is on' }", 1), 2);
+    let said = told(trials_of(&crashed, "b")[0]).2;
+    assert!(said.ends_with("perhaps before it could show it: ValueError: no such device"), "{said}");
 }
 
 #[test]
@@ -279,7 +297,7 @@ fn a_treatment_is_read_from_the_configuration_that_the_engine_prints() {
     let world = crate::world::world();
     let silent = report(&world, &levels("echo begun", treatment, 1), 2);
     let said = told(trials_of(&silent, "b")[0]).2;
-    assert!(said.ends_with("is not to be told: in the 1 lines of its output is no configuration that a reader knows"), "{said}");
+    assert!(said.ends_with("is not to be told: in the 1 line of its output is no configuration that a reader knows"), "{said}");
 }
 
 #[test]

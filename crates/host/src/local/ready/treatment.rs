@@ -2,7 +2,7 @@
 //!
 //! A trial of which that is not so is void: what it shows is not of the level that it stands for.
 
-use bystander_lab::cause::{CauseReader, Contamination, TrialFacts};
+use bystander_lab::cause::{CauseReader, Contamination, TrialFacts, first_cause};
 use bystander_lab::plan::{Plan, Treatment};
 use bystander_model::cell::Cell;
 use bystander_model::evidence::{Evidence, EvidenceKind};
@@ -128,12 +128,18 @@ impl Treatments {
     /// Where it was looked for without being found.
     fn nowhere(&self, place: Place, configuration: Option<&Evidence>) -> String {
         match (place, configuration) {
-            (Place::Log, _) => format!("not in the {} lines of its output", self.lines),
             (Place::Configuration, Some(at)) => format!("not in the configuration that it printed ({})", at.place),
+            (Place::Log, _) if self.lines == 0 => "nowhere, since it printed nothing".to_owned(),
+            (Place::Log, _) => format!("not in the {} of its output", self.lines_said()),
+            (Place::Configuration, None) if self.lines == 0 => "not to be told, since it printed nothing".to_owned(),
             (Place::Configuration, None) => {
-                format!("not to be told: in the {} lines of its output is no configuration that a reader knows", self.lines)
+                format!("not to be told: in the {} of its output is no configuration that a reader knows", self.lines_said())
             }
         }
+    }
+
+    fn lines_said(&self) -> String {
+        format!("{} {}", self.lines, if self.lines == 1 { "line" } else { "lines" })
     }
 
     fn not_seen(&self, missing: &Sought, configuration: Option<&Evidence>, facts: &TrialFacts) -> Contamination {
@@ -141,7 +147,7 @@ impl Treatments {
         let nowhere = self.nowhere(missing.place, configuration);
         let mut text = format!("the treatment of {factor}={level} is not visible: `{pattern}` is {nowhere}");
         if let Some(early) = too_early(facts) {
-            text = format!("{text}; {early}, perhaps before it could show it");
+            text = format!("{text}; {early}, perhaps before it could show it{}", crash(facts));
         } else if let Some(near) = missing.near.told().filter(|_| missing.place == Place::Log) {
             text = format!("{text}; {near}: is the pattern right?");
         } else if missing.place == Place::Log && self.lines > 0 {
@@ -204,6 +210,13 @@ fn too_early(facts: &TrialFacts) -> Option<String> {
         (None, Some(code)) => Some(format!("it ended with exit code {code}{before}")),
         (None, None) => None,
     }
+}
+
+/// What a program that ended raised first, or its last words; nothing where it had none.
+fn crash(facts: &TrialFacts) -> String {
+    let raised = first_cause(facts).map(|traceback| traceback.root().headline());
+    let last = || facts.scan.last_line().map(|line| format!("its last line: {}", line.text.trim()));
+    raised.or_else(last).map_or_else(String::new, |said: String| format!(": {}", &said[..border(&said, SHOWN_BYTES)]))
 }
 
 fn contamination(class: &str, text: String, evidence: Vec<Evidence>) -> Contamination {
