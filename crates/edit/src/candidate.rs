@@ -14,8 +14,10 @@ use crate::lines::Lines;
 
 /// So many places are given.
 const GIVEN: usize = 3;
-/// Places less similar than this are not worth showing.
-const LEAST_SIMILARITY: f64 = 0.4;
+/// Places less similar than this have little but common words with the text, and are not worth a look.
+const LEAST_SIMILARITY: f64 = 0.6;
+/// Nor are places that are so much less similar than the best.
+const BEHIND_THE_BEST: f64 = 0.2;
 /// So many lines around a place are taken in, for lines that were added or lost.
 const SLACK: usize = 3;
 /// So many lines of the text are compared.
@@ -49,8 +51,9 @@ pub(crate) fn nearest(bytes: &[u8], find: &[u8]) -> Vec<Candidate> {
     let starts = vote::starts(bytes, &text);
     let mut found: Vec<Candidate> = windows(bytes, &starts, text.len()).iter().filter_map(|window| compare(&text, window)).collect();
     found.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.lines.start.cmp(&b.lines.start)));
+    let least = found.first().map_or(0.0, |best| best.similarity - BEHIND_THE_BEST);
     let mut best: Vec<Candidate> = Vec::new();
-    for candidate in found {
+    for candidate in found.into_iter().filter(|candidate| candidate.similarity >= least) {
         let apart = best.iter().all(|seen| seen.lines.end <= candidate.lines.start || candidate.lines.end <= seen.lines.start);
         if apart && best.len() < GIVEN {
             best.push(candidate);
@@ -243,6 +246,17 @@ mod tests {
         let found = nearest(file, b"value = compute(3)\n");
         assert_eq!(found.len(), 3);
         assert_eq!(found[0].lines, 5..6);
+    }
+
+    #[test]
+    fn places_that_have_only_common_words_are_not_shown() {
+        let file = b"    total = read(device)\n    rest = total - used\n    logger.info(rest)\n\n    other = read(bus)\n    raise ValueError(other)\n";
+        let found = nearest(file, b"    total = read(device, 0)\n    rest = total - used\n");
+        assert_eq!(found.iter().map(|candidate| candidate.lines.clone()).collect::<Vec<_>>(), [1..3], "{found:?}");
+        // Alike in the frame of the language alone.
+        let frame = b"def load(path):\n    with open(path) as handle:\n        return handle.read()\n";
+        let found = nearest(frame, b"def save(tensor):\n    with lock:\n        return tensor.numpy()\n");
+        assert!(found.is_empty(), "{found:?}");
     }
 
     #[test]
