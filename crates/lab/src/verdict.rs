@@ -22,11 +22,14 @@ mod prediction;
 mod robust;
 pub(crate) mod sentence;
 pub(crate) mod settling;
+mod unanswered;
 
 use bystander_model::event::RunEnd;
 use bystander_model::report::{Answer, Means, Needs, Verdict};
 
 pub(crate) use self::alternatives::alternatives;
+pub(crate) use self::metric::margin;
+pub use self::unanswered::{Unanswered, unanswered};
 
 use crate::contrast::{self, Subject};
 use crate::ledger::Ledger;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bystander_lab::ledger::Ledger;
+use bystander_lab::verdict::unanswered;
 use bystander_lab::{provenance, summary};
 use bystander_model::ids::TrialId;
 use bystander_model::report::Report;
@@ -75,6 +76,11 @@ pub(super) fn report(found: &Found, ledger: &Ledger) -> Result<Report, Failure> 
 fn one_answer(report: &Report, name: &str, output: &mut Output, ledger: &Ledger) -> Result<ExitCode, Failure> {
     if output.answer(report, name) {
         return Ok(ExitCode::from(answered::exit_code(ledger, report)));
+    }
+    if let Some(none) = unanswered(ledger, name) {
+        let failure =
+            format!("failed to find an answer about the metric `{name}` in run {}: there is none, since {}", report.run, none.why);
+        return Err(Failure::user(failure).hint(format!("needed is {}", none.step)));
     }
     let known = unique(report.answers.iter().map(|answer| answer.about.as_str()));
     let metrics = unique(report.answers.iter().map(|answer| answer.metric.as_str()));

@@ -68,3 +68,18 @@ fn a_run_that_is_alive_can_be_looked_at_without_disturbing_it() {
     assert!(looks > 0);
     crate::fast::assert_answers(&running.wait().exits(0).json());
 }
+
+#[test]
+fn a_metric_without_an_answer_is_told_why_and_a_word_that_is_none_what_there_is() {
+    let world = crate::world::world();
+    let file = "[program]\ncommand = [\"echo\", \"t=1\"]\n[metrics]\nt = { log = 't=(\\d)', scale = \"difference\" }\n[plan]\nblocks = 1\ndescribe = true\n";
+    let file = world.write("case/case.toml", file);
+    let _ = crate::world::run(&world, &file).run().exits(0);
+    let why = |name: &str| world.bystander(["show", "--why", name]).cwd(&world.path("case")).run().exits(3);
+    why("t").says(&[
+        "an answer about the metric `t`",
+        "since an answer compares two cells, and the plan has one",
+        "needed is a factor with two levels",
+    ]);
+    why("nothing").says(&["an answer about `nothing`"]);
+}

@@ -8,6 +8,7 @@ use crate::ledger::Ledger;
 use crate::looks::anytime::AnytimeRule;
 use crate::looks::said_last;
 use crate::plan::{Plan, Rule};
+use crate::verdict::margin;
 use crate::verdict::sentence::{blocks, launches, percent};
 
 pub(super) fn summary(ledger: &Ledger) -> PlanSummary {
@@ -40,8 +41,9 @@ pub(super) fn blocks_done(ledger: &Ledger) -> u32 {
 /// What a plan can and cannot decide, in sentences.
 #[must_use]
 pub fn power(plan: &Plan) -> Vec<String> {
-    let mut sentences: Vec<String> = Vec::new();
-    for contrast in contrast::contrasts(plan) {
+    let contrasts = contrast::contrasts(plan);
+    let mut sentences: Vec<String> = primary_metric(plan).filter(|_| !contrasts.is_empty()).into_iter().collect();
+    for contrast in contrasts {
         let sentence = outcome_power(plan, &contrast);
         if !sentences.contains(&sentence) {
             sentences.push(sentence);
@@ -65,6 +67,20 @@ pub fn power(plan: &Plan) -> Vec<String> {
         sentences.push(format!("\"no effect\" cannot be shown for {}: no `margin` is stated", without.join(", ")));
     }
     sentences
+}
+
+/// By what a metric decides, where the primary answer is about one.
+fn primary_metric(plan: &Plan) -> Option<String> {
+    let name = &plan.primary;
+    let metric = plan.metrics.get(name)?;
+    let within = match metric.margin {
+        Some(_) => format!("; no effect is shown within {}", margin(metric)),
+        None => String::new(),
+    };
+    Some(format!(
+        "the exit code follows {name}: an effect on it is shown where its interval over blocks, two at least, leaves out no effect{within}; outcomes are \
+         answered beside it. A metric never stops a run, so that every block is run"
+    ))
 }
 
 fn outcome_power(plan: &Plan, contrast: &Contrast) -> String {

@@ -75,7 +75,7 @@ pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&
 
 /// The cells in which a metric can have a value: captures are compared where their probe is, and an instrument that brings them has nothing to be
 /// compared with.
-fn where_seen(plan: &Plan, contrast: &Contrast, metric: &Metric) -> Option<Contrast> {
+pub(super) fn where_seen(plan: &Plan, contrast: &Contrast, metric: &Metric) -> Option<Contrast> {
     let MetricSource::Hits { probe, .. } = &metric.source else { return Some(contrast.clone()) };
     let holds = |cell: &Cell| plan.probes_of(cell).any(|known| known.spec.name == *probe);
     if holds(&contrast.treated) && holds(&contrast.control) {
@@ -228,7 +228,7 @@ pub(super) fn change(ratio: f64) -> String {
     format!("{percent:+.1} %").replace('-', "\u{2212}")
 }
 
-pub(super) fn margin(metric: &Metric) -> String {
+pub(crate) fn margin(metric: &Metric) -> String {
     let unit = metric.unit.as_deref().map_or_else(String::new, |unit| format!(" {unit}"));
     match (metric.margin, metric.scale) {
         (Some(margin), Scale::Difference) => format!("{}{unit}", figure(margin)),

@@ -19,5 +19,6 @@ mod resume;
 mod scripted;
 mod settling;
 mod superseded;
+mod unanswered;
 mod unasked;
 mod volume;
