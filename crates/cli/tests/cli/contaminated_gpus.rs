@@ -108,6 +108,28 @@ fn only_the_gpus_of_the_trial_are_looked_at() {
         .says(&["there is no NVIDIA driver here"]);
 }
 
+#[test]
+fn gpus_of_lanes_are_looked_for_before_anything_is_launched() {
+    let world = world();
+    let Some(nvml) = nvml(&[StubGpu::holding(0), StubGpu::holding(0)]) else { return };
+    let lanes = |gpus: &str| {
+        let lanes = format!("[factors.a]\nx = {{}}\ny = {{ args = [\"y\"] }}\n[plan]\nbaseline = {{ a = \"x\" }}\nparallel = {gpus}\n");
+        world.write("case/case.toml", format!("[program]\ncommand = [\"true\"]\n{lanes}"))
+    };
+    let dry = |file: &Path| world.bystander(["run", "--dry-run"]).args([file]);
+    let said = with(&nvml, dry(&lanes("[[0], [7]]"))).run().exits(3);
+    said.says(&["failed to find GPU 7: this machine has GPU 0 to 1; `parallel` in [plan] names it"]);
+    let there = with(&nvml, dry(&lanes("[[0], [1]]"))).run().exits(0);
+    let without = with(&nvml, dry(&lanes("[[], []]"))).run().exits(0);
+    for ran in [there, without] {
+        assert!(!ran.stderr.contains("`parallel`"), "{}", ran.stderr);
+    }
+    if bystander_supervise::gpu::driver().is_err() {
+        let unchecked = dry(&lanes("[[0], [7]]")).run().exits(0);
+        unchecked.says(&["the GPUs of `parallel` in [plan] were not checked: there is no NVIDIA driver here"]);
+    }
+}
+
 /// A program that takes GPU memory by changing the answers, waits until it was seen twice, and ends after `last`.
 fn takes(nvml: &Nvml, mib: u64, last: &str) -> String {
     let script = nvml.script().display().to_string();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use bystander_testkit::{Signal, World, until};
+use bystander_testkit::{Nvml, Signal, StubGpu, World, until};
 use serde_json::Value;
 
 use crate::world::{LIMIT, assert_nothing_left, run, text, trials, world};
@@ -30,7 +30,11 @@ fn two_lanes_run_trials_of_one_block_at_the_same_time_each_with_gpus_and_a_numbe
     let more = "program.env = { M = '{folder}/marks', B = '{seed}', L = '{lane}' }\nfactors.a = { x = {}, y = { env = { A = '1' } } }\n\
         plan = { baseline = { a = 'x' }, parallel = [[3], [5, 6]], blocks = 4, describe = true }";
     let file = experiment(&world, MEET, more);
-    let report = world.bystander(["run", "--json", "--why"]).args([&file]).run().exits(2).json();
+    // Where there is a driver, the GPUs of lanes must be there.
+    let nvml = Nvml::build().inspect(|nvml| nvml.show(&(0..7).map(|_| StubGpu::holding(0)).collect::<Vec<_>>()));
+    let environment = nvml.iter().flat_map(Nvml::environment);
+    let ran = environment.fold(world.bystander(["run", "--json", "--why"]).args([&file]), |run, (name, value)| run.env(name, value));
+    let report = ran.run().exits(2).json();
     let all = trials(&report);
     assert_eq!(all.len(), 8);
     assert!(all.iter().all(|trial| trial["outcome"] == "completed"), "{report:#}");

@@ -7,7 +7,7 @@ use bystander_lab::cause::Contamination;
 use bystander_lab::place::TrialOrder;
 use bystander_lab::plan::Plan;
 use bystander_model::diagnostic::Diagnostic;
-use bystander_supervise::gpu::{self, Gpu, GpuHolder};
+use bystander_supervise::gpu::{self, Driver, Gpu, GpuHolder, NoDriver};
 
 use super::finding;
 use super::words::{self, size};
@@ -16,6 +16,8 @@ use crate::local::after;
 
 /// The variable by which CUDA is told which GPUs there are.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+/// The code of a GPU that is named and not there.
+const PROBLEM: &str = "conditions.gpus";
 /// So many holders are named.
 const NAMED: usize = 4;
 
@@ -37,22 +39,44 @@ pub(in crate::local) fn of_trial(plan: &Plan, order: &TrialOrder, env: &BTreeMap
     chosen.into_iter().map(|gpu| gpu.uuid.clone()).collect()
 }
 
-/// Refuses a plan that names GPUs that are not there.
-pub(in crate::local) fn check(plan: &Plan) -> Option<Diagnostic> {
-    let names = plan.conditions.gpus.as_ref().filter(|names| !names.is_empty())?;
-    let driver = match gpu::driver() {
-        Ok(driver) => driver,
+/// Refuses a plan that names GPUs that are not there, in its conditions or for its lanes.
+pub(in crate::local) fn check(plan: &Plan) -> Vec<Diagnostic> {
+    let conditions = plan.conditions.gpus.iter().filter(|names| !names.is_empty());
+    let of_conditions = conditions.filter_map(|names| match gpu::driver() {
         Err(error) => {
-            let why = std::error::Error::source(error).map_or_else(String::new, |why| format!(" ({why})"));
-            let problem =
-                Diagnostic::error("conditions.gpus", format!("`gpus` in [conditions] names GPUs, and there is no NVIDIA driver here{why}"));
-            return Some(problem.help("run it where the GPUs are, or leave `gpus` out"));
+            let problem = format!("`gpus` in [conditions] names GPUs, and there is no NVIDIA driver here{}", why(error));
+            Some(Diagnostic::error(PROBLEM, problem).help("run it where the GPUs are, or leave `gpus` out"))
         }
-    };
+        Ok(driver) => not_there(names, driver, "`gpus` in [conditions]"),
+    });
+    of_conditions.chain(of_lanes(plan)).collect()
+}
+
+/// The same of the lanes. A program that sees no GPU by NVML may have some of another maker, so that without a driver nothing is refused.
+fn of_lanes(plan: &Plan) -> Option<Diagnostic> {
+    let names: Vec<String> = plan.lanes.iter().flat_map(|lane| &lane.gpus).map(u32::to_string).collect();
+    if names.is_empty() {
+        return None;
+    }
+    match gpu::driver() {
+        Err(error) => {
+            let said = format!("the GPUs of `parallel` in [plan] were not checked: there is no NVIDIA driver here{}", why(error));
+            Some(Diagnostic::warning("plan.gpus_unchecked", said))
+        }
+        Ok(driver) => not_there(&names, driver, "`parallel` in [plan]"),
+    }
+}
+
+fn why(error: &NoDriver) -> String {
+    std::error::Error::source(error).map_or_else(String::new, |why| format!(" ({why})"))
+}
+
+/// The first of the names that no GPU here has.
+fn not_there(names: &[String], driver: &Driver, place: &str) -> Option<Diagnostic> {
     let look = driver.look();
     let silent = look.silent.first().map(|(index, why)| format!("GPU {index} does not answer: {why}"));
     let error = gpu::named(names, &look.gpus, Some(driver)).err()?;
-    let problem = Diagnostic::error("conditions.gpus", format!("failed to {error}"));
+    let problem = Diagnostic::error(PROBLEM, format!("failed to {error}; {place} names it"));
     Some(problem.help(silent.unwrap_or_else(|| "`nvidia-smi -L` lists the GPUs of this machine".to_owned())))
 }
 
