@@ -3,6 +3,7 @@
 use bystander_host::local::Readers;
 use bystander_lab::cause::CauseReader;
 use bystander_memory::sglang::SglangReader;
+use bystander_memory::vllm::VllmReader;
 use bystander_model::hit::Hit;
 use bystander_model::ids::TrialId;
 use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
@@ -32,7 +33,32 @@ impl CauseReader for Sglang {
     }
 }
 
+/// Reads vLLM.
+struct Vllm(VllmReader);
+
+impl CauseReader for Vllm {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn line(&mut self, line: &LogLine<'_>) {
+        self.0.line(line);
+    }
+
+    fn block(&mut self, block: &LogBlock<'_>) {
+        self.0.block(block);
+    }
+
+    fn hit(&mut self, hit: &Hit) {
+        self.0.hit(hit);
+    }
+
+    fn finish(&self, trial: TrialId, error: Option<&ErrorSeen<'_>>) -> Reading {
+        self.0.finish(trial, error)
+    }
+}
+
 /// Makes a reader of each known engine for every trial.
 pub(crate) fn readers() -> Readers {
-    Box::new(|| vec![Box::new(Sglang(SglangReader::new()))])
+    Box::new(|| vec![Box::new(Sglang(SglangReader::new())), Box::new(Vllm(VllmReader::new()))])
 }

@@ -16,8 +16,10 @@ mod prefix;
 mod reader;
 mod rules;
 mod semantics;
+mod trial;
 mod unsure;
 
+pub use self::trial::VllmReader;
 use crate::explain::Engine;
 
 /// What `explain` has to know of vLLM.

@@ -11,4 +11,5 @@ mod vllm {
     mod sizing;
     mod start;
     mod suggestions;
+    mod trial;
 }

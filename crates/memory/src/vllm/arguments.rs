@@ -99,12 +99,16 @@ fn flag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
+/// Stages of a pipeline that are kept.
+const STAGES_KEPT: usize = 256;
+
 /// `VLLM_PP_LAYER_PARTITION=16,32`
 fn partition(text: &str) -> Vec<u32> {
-    static STAGES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"VLLM_PP_LAYER_PARTITION['"]?\s*[=:]\s*['"]?(\d{1,5}(?:,\d{1,5}){1,255})"#).expect("a literal pattern")
-    });
-    STAGES.captures(text).map_or_else(Vec::new, |found| found[1].split(',').filter_map(|layers| layers.parse().ok()).collect())
+    static STAGES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"VLLM_PP_LAYER_PARTITION['"]?\s*[=:]\s*['"]?([0-9]+(?:,[0-9]+)+)"#).expect("a literal pattern"));
+    STAGES
+        .captures(text)
+        .map_or_else(Vec::new, |found| found[1].split(',').take(STAGES_KEPT).filter_map(|layers| layers.parse().ok()).collect())
 }
 
 #[cfg(test)]

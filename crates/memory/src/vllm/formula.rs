@@ -54,7 +54,7 @@ fn equation(facts: &Facts, rank: &RankFacts, requested: &Input, not_kv: &Input) 
         (Some(share), Some(total)) => format!("{} × {}", fraction(share.figure.value), decimal(total.figure.value, 2)),
         _ => decimal(requested.figure.value, 2),
     };
-    let graphs = inputs::graphs_inside(facts, rank);
+    let graphs = inputs::graphs_estimate(facts, rank).filter(|_| !inputs::graphs_in_activation(facts, rank));
     let parts = [amount::CONSUMED, amount::ACTIVATION];
     let own = [amount::WEIGHTS, amount::NON_TORCH, amount::ACTIVATION];
     let oldest = [amount::PEAK_TORCH, amount::NON_TORCH];

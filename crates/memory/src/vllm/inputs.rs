@@ -142,22 +142,27 @@ pub(crate) fn least_kv(facts: &Facts) -> Option<(&RankFacts, Input, usize)> {
     Some((rank, least, all().count()))
 }
 
+/// What a rank holds of the share beside activations, graphs and KV cache.
+fn loaded(rank: &RankFacts) -> Option<Input> {
+    of(rank, amount::CONSUMED).or_else(|| {
+        let (weights, other) = (of(rank, amount::WEIGHTS)?, of(rank, amount::NON_TORCH)?);
+        Some(Input::new(plus(weights.figure, other.figure), other.from))
+    })
+}
+
 /// All that is subtracted from the share, where the log says it.
 pub(crate) fn not_kv(facts: &Facts, rank: &RankFacts) -> Option<Input> {
-    let graphs = graphs_inside(facts, rank).map_or(Figure::exact(0.0), |graphs| graphs.figure);
-    let activation = of(rank, amount::ACTIVATION);
-    if let (Some(consumed), Some(activation)) = (of(rank, amount::CONSUMED), &activation) {
-        return Some(Input::new(plus(plus(consumed.figure, activation.figure), graphs), consumed.from));
-    }
-    if let (Some(weights), Some(other), Some(activation)) = (of(rank, amount::WEIGHTS), of(rank, amount::NON_TORCH), &activation) {
-        return Some(Input::new(plus(plus(plus(weights.figure, other.figure), activation.figure), graphs), activation.from.clone()));
-    }
-    if let Some(all) = of(rank, amount::NOT_KV) {
-        return Some(Input::new(plus(all.figure, graphs), all.from));
-    }
     // Up to 0.6.4: the peak of torch, and all else that is used on the card.
     if let (Some(peak), Some(other)) = (of(rank, amount::PEAK_TORCH), of(rank, amount::NON_TORCH)) {
         return Some(Input::new(plus(peak.figure, other.figure), peak.from));
+    }
+    let graphs =
+        graphs_estimate(facts, rank).filter(|_| !graphs_in_activation(facts, rank)).map_or(Figure::exact(0.0), |graphs| graphs.figure);
+    if let Some((loaded, activation)) = loaded(rank).zip(of(rank, amount::ACTIVATION)) {
+        return Some(Input::new(plus(plus(loaded.figure, activation.figure), graphs), activation.from));
+    }
+    if let Some(all) = of(rank, amount::NOT_KV) {
+        return Some(Input::new(plus(all.figure, graphs), all.from));
     }
     of(rank, amount::PEAK).or_else(|| {
         let (total, free) = (of(rank, amount::TOTAL)?, of(rank, amount::FREE)?);
@@ -167,7 +172,7 @@ pub(crate) fn not_kv(facts: &Facts, rank: &RankFacts) -> Option<Input> {
 }
 
 /// What was subtracted for graphs, where they are inside of the share.
-pub(crate) fn graphs_inside(facts: &Facts, rank: &RankFacts) -> Option<Input> {
+pub(crate) fn graphs_estimate(facts: &Facts, rank: &RankFacts) -> Option<Input> {
     if !semantics::covers(facts).is_some_and(semantics::Covers::has_graphs) || facts.settings.flag(setting::EAGER) == Some(true) {
         return None;
     }
@@ -183,6 +188,21 @@ pub(crate) fn graphs_inside(facts: &Facts, rank: &RankFacts) -> Option<Input> {
         };
         Some(Input::new(figure, without.from))
     })
+}
+
+/// Whether the peak of activations that an account prints has the estimate of graphs in it, as some releases from 0.19 on have; told by which of the two
+/// gives the KV cache that was printed.
+pub(crate) fn graphs_in_activation(facts: &Facts, rank: &RankFacts) -> bool {
+    let parts = || {
+        let estimate = graphs_estimate(facts, rank)?.figure;
+        let (loaded, activation) = (loaded(rank)?.figure, of(rank, amount::ACTIVATION)?.figure);
+        Some((estimate, minus(requested(facts, Some(rank))?.figure, plus(loaded, activation))))
+    };
+    let Some((estimate, left)) = parts() else { return false };
+    match of(rank, amount::KV) {
+        Some(kv) if estimate.value > 0.03 => (kv.figure.value - left.value).abs() < (kv.figure.value - (left.value - estimate.value)).abs(),
+        _ => rank.first(amount::CONSUMED).is_some(),
+    }
 }
 
 /// The size of the card from what the engine says of graphs: their estimate, and by how much of the share it counts.

@@ -13,6 +13,8 @@ use crate::explain::facts::RankFacts;
 
 /// Above this, what is held before the start is no context of the own process any more, in GiB.
 const CONTEXT: f64 = 2.0;
+/// The same where communication is set up by then: in GiB, and as a part of the card.
+const WITH_COMMUNICATION: (f64, f64) = (3.0, 0.04);
 
 /// The ledger of every rank that printed a number of it.
 pub(super) fn ranks(facts: &Facts) -> Vec<Rank> {
@@ -74,7 +76,7 @@ impl Terms<'_> {
             self.oldest(total.as_ref(), &mut terms);
             return terms;
         }
-        terms.extend(self.read(TermName::Activations, amount::ACTIVATION));
+        terms.extend(self.activations());
         self.before(total.as_ref(), &mut terms);
         self.not_torch(&mut terms);
         let graphs = inputs::of(self.rank, amount::GRAPHS).or_else(|| self.graphs_of_others());
@@ -88,7 +90,20 @@ impl Terms<'_> {
         let captured = inputs::of_any(self.facts, None, amount::GRAPHS)
             .map(|other| Input { from: format!("{} (of another rank)", other.from), ..other });
         captured.or_else(|| {
-            inputs::graphs_inside(self.facts, self.rank).map(|input| Input { from: format!("{} (estimated)", input.from), ..input })
+            inputs::graphs_estimate(self.facts, self.rank).map(|input| Input { from: format!("{} (estimated)", input.from), ..input })
+        })
+    }
+
+    /// The peak of activations, without the estimate of graphs that some releases print in it.
+    fn activations(&self) -> Option<Term> {
+        let activation = inputs::of(self.rank, amount::ACTIVATION)?;
+        let estimate = inputs::graphs_estimate(self.facts, self.rank).filter(|_| inputs::graphs_in_activation(self.facts, self.rank));
+        Some(match estimate {
+            Some(estimate) => {
+                let from = format!("{} less the estimate of graphs, which it includes", activation.from);
+                computed(TermName::Activations, minus(activation.figure, estimate.figure), &from)
+            }
+            None => term(TermName::Activations, activation),
         })
     }
 
@@ -97,7 +112,8 @@ impl Terms<'_> {
         let Some((total, free)) = total.zip(inputs::of(self.rank, amount::FREE)) else { return };
         let held = minus(total.figure, free.figure);
         let beside = self.covers.is_some_and(|covers| covers >= Covers::OwnBesideContext);
-        let name = if held.value > CONTEXT || !beside { TermName::OtherProcess } else { TermName::Context };
+        let own = if beside { WITH_COMMUNICATION.0.max(WITH_COMMUNICATION.1 * total.figure.value) } else { CONTEXT };
+        let name = if held.value > own || !beside { TermName::OtherProcess } else { TermName::Context };
         let what = match (name, beside) {
             (TermName::Context, _) => "context and communication of this process, and whatever else was on the card before",
             (_, true) => "other processes, and context and communication of this one",
@@ -133,7 +149,7 @@ impl Terms<'_> {
         }
         let mut left = minus(base.figure, requested.figure);
         // Graphs outside of the share take from what it leaves; inside, only what they took beyond their estimate does.
-        let estimate = inputs::graphs_inside(self.facts, self.rank).map_or(Figure::exact(0.0), |graphs| graphs.figure);
+        let estimate = inputs::graphs_estimate(self.facts, self.rank).map_or(Figure::exact(0.0), |graphs| graphs.figure);
         if let Some(graphs) = graphs {
             left = minus(plus(left, estimate), graphs.figure);
         }

@@ -41,6 +41,10 @@ pub(crate) enum Line {
     GraphsTook(Figure),
     /// The share with the estimate of graphs inside, and what it was without.
     Equivalent { share: f64, without: f64, suggested: Option<f64> },
+    /// Graphs are estimated, and the estimate is not subtracted.
+    GraphsOutside,
+    /// The second model runner is used.
+    SecondRunner,
     /// What is left for the KV cache; may be negative.
     Available(Figure),
     /// The KV cache was given in bytes, and nothing was measured.
@@ -100,6 +104,8 @@ pub(crate) enum Step {
     Graphs,
     /// All that is allocated at the start is.
     Warm,
+    /// Graphs were captured; there may be more of them.
+    Captured,
 }
 
 /// A kind of machine.
@@ -158,6 +164,8 @@ pub(crate) const TEXTS: &[&str] = &[
     "init engine (",
     "Application startup complete",
     "attention block size",
+    "Model Runner",
+    "CUDA graph memory profiling",
     "padding layers, may waste",
     "Mamba page size",
     "Mamba cache blocks",

@@ -84,6 +84,10 @@ pub(crate) mod message {
     pub(crate) const FIRST_ENGINE: &str = "first_engine";
     /// Requests were taken back for want of KV cache.
     pub(crate) const PREEMPTED: &str = "preempted";
+    /// Graphs come on top of the share, as the engine says.
+    pub(crate) const GRAPHS_OUTSIDE: &str = "graphs_outside";
+    /// The second model runner, which estimates no graphs (from 0.26 on for some models).
+    pub(crate) const SECOND_RUNNER: &str = "second_runner";
     /// Blocks were set by hand.
     pub(crate) const BLOCKS_SET: &str = "blocks_set";
 }

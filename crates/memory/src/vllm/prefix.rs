@@ -9,8 +9,8 @@ use regex::Regex;
 /// Takes the level off a message; it is empty for what was not logged but printed, such as a traceback.
 pub(crate) fn split(text: &str) -> (&str, &str) {
     static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
-        let time = r"(?:\d\d\d\d-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?";
-        Regex::new(&format!(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) {time} (?:\[[^\]]{{1,200}}\]|[\w./-]{{1,200}}:\d+\]) ?"))
+        let time = r"(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2} [0-9:]+(?:[.,][0-9]+)?";
+        Regex::new(&format!(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) {time} (?:\[[^\]]+\]|[0-9A-Za-z_./-]+:[0-9]+\]) ?"))
             .expect("a literal pattern")
     });
     match LEVEL.captures(text) {

@@ -21,7 +21,7 @@ const PROCESSES: usize = 64;
 pub(crate) const SERVER: &str = "server";
 
 /// Reads the lines of one container, in bounded memory.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LogReader {
     done: Vec<Facts>,
     current: Option<Facts>,
@@ -122,7 +122,8 @@ fn is_ours(found: &[line::Line], line: &Line<'_>, text: &str) -> bool {
         L::GraphsTook(_) => text.contains("Graph capturing finished") || text.contains("pool memory"),
         L::Process { title, .. } => title.starts_with("VLLM::"),
         L::Command(typed) => text.contains("vllm") || typed.share.is_some(),
-        L::Begun(step) => *step == Step::Warm,
+        L::Begun(step) => matches!(step, Step::Warm | Step::Captured),
+        L::SecondRunner => true,
         L::Card { eager, .. } => *eager,
         L::Failed(failure) => matches!(
             failure,

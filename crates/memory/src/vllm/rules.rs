@@ -38,7 +38,7 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 /// The first failure in time that `pick` knows, with what it says.
-pub(crate) use self::serving::suggested_share;
+pub(crate) use self::serving::{suggested_share, suggested_size};
 
 fn first<T>(facts: &Facts, pick: impl Fn(Failure) -> Option<T>) -> Option<(&facts::Failure, T)> {
     let failure = cause(facts)?;

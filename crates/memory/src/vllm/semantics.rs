@@ -16,15 +16,15 @@ const fn v(minor: u32, patch: u32) -> Release {
 /// Texts, and the releases that print them.
 const MARKS: [Mark; 24] = [
     Mark { text: "Memory profiling results: ", low: v(5, 5), high: v(6, 4) },
-    Mark { text: "the current vLLM instance can use", low: v(6, 5), high: v(9, 99) },
+    Mark { text: "the current vLLM instance can use", low: v(6, 5), high: v(10, 2) },
     Mark { text: "# GPU blocks: ", low: Release::OLDEST, high: v(7, 1) },
-    Mark { text: "# cuda blocks: ", low: v(7, 2), high: v(9, 99) },
+    Mark { text: "# cuda blocks: ", low: v(7, 2), high: v(10, 2) },
     Mark { text: "Loading model weights took ", low: Release::OLDEST, high: v(7, 3) },
     Mark { text: "GPU KV cache size: ", low: v(8, 0), high: Release::NEWEST },
     Mark { text: "Available KV cache memory: ", low: v(9, 0), high: Release::NEWEST },
     Mark { text: "with the models's max seq len", low: v(8, 0), high: v(17, 1) },
     Mark { text: "with the model's max seq len", low: v(17, 1), high: Release::NEWEST },
-    Mark { text: "Free memory on device cuda:", low: v(13, 0), high: Release::NEWEST },
+    Mark { text: "Free memory on device cuda:", low: v(13, 1), high: Release::NEWEST },
     Mark { text: "Free memory on device (", low: v(9, 0), high: Release::NEWEST },
     Mark { text: "conserving_memory", low: v(11, 0), high: Release::NEWEST },
     Mark { text: "CUDA graph memory profiling is", low: v(17, 1), high: Release::NEWEST },
@@ -33,7 +33,7 @@ const MARKS: [Mark; 24] = [
     Mark { text: "CUDA graph pool memory: ", low: v(17, 1), high: Release::NEWEST },
     Mark { text: "torch.compile takes ", low: v(6, 5), high: v(17, 1) },
     Mark { text: "torch.compile took ", low: v(17, 1), high: Release::NEWEST },
-    Mark { text: "GiB for consumed memory (weights + non-torch)", low: v(25, 1), high: Release::NEWEST },
+    Mark { text: "GiB for consumed memory (weights + non-torch)", low: v(25, 2), high: Release::NEWEST },
     Mark { text: "GiB for weight, ", low: v(10, 0), high: v(29, 0) },
     Mark { text: "Failed to load model - not enough GPU memory", low: v(13, 0), high: Release::NEWEST },
     Mark { text: "Cannot auto-fit max_model_len", low: v(13, 0), high: Release::NEWEST },
@@ -55,7 +55,7 @@ pub(super) fn fingerprint(versions: &mut Versions, line: &Line<'_>, text: &str) 
     }
     match line.process {
         Some(name) if name.starts_with("EngineCore_DP") => versions.narrow(v(10, 0), Release::NEWEST, || format!("{}: {name}", line.place)),
-        Some("VllmWorker") => versions.narrow(v(8, 0), v(10, 99), || format!("{}: VllmWorker", line.place)),
+        Some("VllmWorker") => versions.narrow(v(8, 0), v(10, 2), || format!("{}: VllmWorker", line.place)),
         _ => {}
     }
 }
@@ -111,8 +111,14 @@ pub(crate) const NEWEST_READ: Release = v(33, 99);
 pub(crate) fn covers(facts: &Facts) -> Option<Covers> {
     let is_first = facts.message(message::FIRST_ENGINE).is_some();
     let says = |name: &str| facts.ranks.iter().any(|rank| rank.first(name).is_some());
-    if says(amount::WITHOUT_GRAPHS) || says(amount::GRAPHS_ESTIMATED) {
+    if says(amount::WITHOUT_GRAPHS) {
         return Some(Covers::OwnWithGraphs);
+    }
+    // An estimate may be printed and not used; the second runner makes none.
+    let is_outside = facts.message(message::GRAPHS_OUTSIDE).is_some()
+        || facts.message(message::SECOND_RUNNER).is_some() && !says(amount::GRAPHS_ESTIMATED);
+    if is_outside {
+        return Some(Covers::OwnBesideContext);
     }
     if is_first && (says(amount::PEAK_TORCH) || says(amount::PEAK)) {
         return Some(Covers::Card);
@@ -121,7 +127,7 @@ pub(crate) fn covers(facts: &Facts) -> Option<Covers> {
     if versions.is_up_to(v(6, 4)) {
         return Some(Covers::Card);
     }
-    if is_first && says(amount::ACTIVATION) && versions.is_up_to(v(9, 99)) {
+    if is_first && says(amount::ACTIVATION) && versions.is_up_to(v(10, 99)) {
         return Some(Covers::Own);
     }
     let within = |low, high| versions.is_within(low, high);

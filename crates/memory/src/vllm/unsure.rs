@@ -38,7 +38,7 @@ pub(super) fn not_modelled(facts: &Facts) -> Vec<String> {
         && facts.settings.get(setting::DEVICE) != Some("cpu")
     {
         all.push(
-            "Bytes per token are not derived: the log does not show that all layers keep the same, and not each rank prints its share."
+            "Bytes per token are not derived: the log does not show that all layers keep the same and what each rank has; tokens follow the rank with the least."
                 .to_owned(),
         );
     }
@@ -59,6 +59,7 @@ pub(super) fn contradictions(facts: &Facts) -> Vec<String> {
     all.extend(typed(facts));
     all.extend(formula::contradiction(facts));
     all.extend(rules::suggested_share(facts));
+    all.extend(rules::suggested_size(facts));
     all.extend(ranks_differ(facts));
     all
 }

@@ -124,7 +124,7 @@ fn share_not_free(message: &str) -> Failure {
 /// Forms of torch 1.13 to 2.12: `GPU 0 has a total capacity of X of which Y is free`, and before 2.1 `(GPU 0; X total capacity; …; Y free; …)`.
 fn out_of_memory(message: &str) -> OutOfMemory {
     static OTHERS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"Process \d+ has ([\d.]{1,20} [KMG]iB) memory in use").expect("a literal pattern"));
+        LazyLock::new(|| Regex::new(r"Process [0-9]+ has ([0-9.]+ [KMG]iB) memory in use").expect("a literal pattern"));
     let device = after(message, "GPU ").and_then(whole).map(|device| device as u32);
     let listed = OTHERS
         .captures_iter(message)

@@ -44,7 +44,7 @@ pub(super) fn read(level: &str, message: &str, found: &mut Vec<Line>) {
 
 /// `4910MiB / 46068MiB`, as `nvidia-smi` prints it.
 fn card(message: &str) -> Option<Line> {
-    static CARD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\d{1,9})\s?MiB\s*/\s*(\d{1,9})\s?MiB").expect("a literal pattern"));
+    static CARD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"([0-9]+) ?MiB */ *([0-9]+) ?MiB").expect("a literal pattern"));
     let found = CARD.captures(message)?;
     let mib = |at: usize| found[at].parse::<f64>().ok().map(|mib| mib / 1024.0);
     let (used, total) = mib(1).zip(mib(2)).filter(|(used, total)| used <= total && *total > 0.0)?;
@@ -55,12 +55,15 @@ fn card(message: &str) -> Option<Line> {
     })
 }
 
+/// The longest title that is kept, in characters.
+const TITLE_KEPT: usize = 40;
+
 /// A process by the title that the engines give it; a kernel cuts it to 15 bytes.
 fn process(message: &str) -> Option<Line> {
-    static TITLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:VLLM|sglang)::\w{1,40}").expect("a literal pattern"));
-    static HOLDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\d{2,9}) ?MiB").expect("a literal pattern"));
-    static BYTES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^|\s)(\d{9,15})(?:\s|$)").expect("a literal pattern"));
-    let title = TITLE.find(message)?.as_str().to_owned();
+    static TITLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:VLLM|sglang)::[A-Za-z0-9_]+").expect("a literal pattern"));
+    static HOLDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"([0-9]+) ?MiB").expect("a literal pattern"));
+    static BYTES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^| )([0-9]{9,15})(?: |$)").expect("a literal pattern"));
+    let title = TITLE.find(message)?.as_str().chars().take(TITLE_KEPT).collect();
     let mib = HOLDS.captures(message).and_then(|found| found[1].parse::<f64>().ok()).map(|mib| Figure::exact(mib / 1024.0));
     let holds = mib.or_else(|| BYTES.captures(message).and_then(|found| found[1].parse::<f64>().ok()).map(bytes));
     Some(Line::Process { title, holds })
@@ -68,7 +71,7 @@ fn process(message: &str) -> Option<Line> {
 
 /// Reads what tells the kind of machine, of any line.
 pub(super) fn platform(message: &str, found: &mut Vec<Line>) {
-    static SLICE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bMIG \d+g\.|MIG-[0-9a-f]{8}").expect("a literal pattern"));
+    static SLICE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"MIG [0-9]+g\.|MIG-[0-9a-f]{8}").expect("a literal pattern"));
     if message.contains("NVIDIA GB10") || message.contains("DGX Spark") || message.contains("NV_ERR_NO_MEMORY") {
         found.push(Line::Platform(Platform::Unified));
     }

@@ -72,21 +72,20 @@ pub(super) fn read(message: &str, found: &mut Vec<Line>) {
     configuration(message, found);
     steps(message, found);
     sizes(message, found);
+    graphs(message, found);
     found.extend(account(message).map(|account| Line::Account(Box::new(account))));
     found.extend(profile(message).map(Line::Profile));
     host(message, found);
 }
 
 fn version(message: &str, found: &mut Vec<Line>) {
-    static STATED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?:LLM engine \(v|(?:vLLM(?: API)? server| \s*|^)version )v?(\d{1,4}\.\d{1,4}[\w.+]{0,80})")
-            .expect("a literal pattern")
-    });
+    static STATED: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?:LLM engine \(|version )v?([0-9]+\.[0-9]+[0-9A-Za-z_.+]*)").expect("a literal pattern"));
     // The logo's second line ends in the version; nothing else of the text says whose it is.
     let logo = message.contains('\u{2588}') && message.contains("version ");
     let ours = message.contains("LLM engine (v") || message.contains("vLLM API server version") || message.contains("vLLM server version");
     if ours || logo {
-        if let Some(version) = STATED.captures(message).map(|found| found[1].trim_end_matches(['.', ',']).to_owned()) {
+        if let Some(version) = STATED.captures(message).map(|found| found[1].trim_end_matches('.').chars().take(80).collect()) {
             found.push(Line::Version(version));
         }
         found.push(if message.contains("LLM engine (v") { Line::EngineBegins } else { Line::Begins });
@@ -109,13 +108,14 @@ fn configuration(message: &str, found: &mut Vec<Line>) {
     if message.starts_with("Setting attention block size to")
         || message.contains("padding layers, may waste")
         || message.contains("Mamba page size")
+        || message.contains("to fit Mamba cache blocks")
     {
         found.push(Line::Hybrid);
     }
 }
 
 /// Texts that begin a step, and which.
-const STEPS: [(&str, Step); 22] = [
+const STEPS: [(&str, Step); 23] = [
     ("world_size=", Step::Parallel),
     ("in world size ", Step::Parallel),
     ("vLLM is using nccl==", Step::Parallel),
@@ -136,8 +136,9 @@ const STEPS: [(&str, Step); 22] = [
     ("Capturing CUDA graph", Step::Graphs),
     ("Capturing cudagraphs", Step::Graphs),
     ("cuda graph addresses", Step::Graphs),
-    ("Graph capturing finished", Step::Warm),
+    ("Graph capturing finished", Step::Captured),
     ("init engine (profile, create kv cache, warmup model) took", Step::Warm),
+    ("on startup. Desired GPU memory utilization is", Step::Warm),
 ];
 
 fn steps(message: &str, found: &mut Vec<Line>) {
@@ -151,6 +152,16 @@ fn steps(message: &str, found: &mut Vec<Line>) {
         || message.contains(" throughput: ") && message.contains("KV cache usage:");
     if serving {
         found.push(Line::Serving);
+    }
+}
+
+/// Whether graphs are inside of the share.
+fn graphs(message: &str, found: &mut Vec<Line>) {
+    if message.contains("CUDA graph memory profiling is disabled") || message.contains("CUDA graph memory profiling will be enabled") {
+        found.push(Line::GraphsOutside);
+    }
+    if message.starts_with("Using V2 Model Runner") {
+        found.push(Line::SecondRunner);
     }
 }
 
@@ -190,9 +201,9 @@ fn equivalent(message: &str) -> Option<Line> {
 }
 
 fn account(message: &str) -> Option<Account> {
-    static TERM: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(-?[\d.]{1,20}) GiB for ([A-Za-z-]+)").expect("a literal pattern"));
+    static TERM: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(-?[0-9.]+) GiB for ([A-Za-z-]+)").expect("a literal pattern"));
     static SUGGESTED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"--kv-cache-memory(?:-bytes)?=(-?\d{1,18})`?(?: \([^)]*\))? to (fit|fully)").expect("a literal pattern")
+        Regex::new(r"--kv-cache-memory(?:-bytes)?=(-?[0-9]+)`?(?: \([^)]*\))? to (fit|fully)").expect("a literal pattern")
     });
     let rest = after(message, "Free memory on device")?;
     let desired = after(rest, "on startup. Desired GPU memory utilization is (")?;
@@ -200,7 +211,7 @@ fn account(message: &str) -> Option<Account> {
     let term = |name: &str| TERM.captures_iter(desired).find(|found| &found[2] == name).and_then(|found| rounded(&found[1]));
     let suggestion = |kind: &str| {
         let found = SUGGESTED.captures_iter(desired).find(|found| &found[2] == kind)?;
-        found[1].parse().ok().map(|bytes| Suggestion { bytes })
+        found[1].parse().ok().filter(|bytes: &f64| bytes.abs() < 1e15).map(|bytes| Suggestion { bytes })
     };
     Some(Account {
         free: rounded(cards)?,

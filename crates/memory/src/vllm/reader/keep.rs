@@ -64,6 +64,8 @@ pub(super) fn take(facts: &mut Facts, found: line::Line, label: &str, place: &Pl
                 facts.note(name, "", label, place);
             }
         }
+        L::GraphsOutside => once(facts, message::GRAPHS_OUTSIDE, label, place),
+        L::SecondRunner => once(facts, message::SECOND_RUNNER, label, place),
         L::Waiting => once(facts, message::WAITING, label, place),
         L::Preempted => once(facts, message::PREEMPTED, label, place),
         L::BlocksSet { from, to } => {
@@ -125,7 +127,7 @@ fn begin(facts: &mut Facts, step: Step, place: &Place) {
         Step::Profile => Phase::PoolSizing,
         // Kernels are warmed up first; what fails there fails for the same want.
         Step::Pools if is_eager => Phase::WarmUp,
-        Step::Pools | Step::Graphs => Phase::GraphCapture,
+        Step::Pools | Step::Graphs | Step::Captured => Phase::GraphCapture,
         Step::Warm => Phase::WarmUp,
     };
     facts.begin(phase, place);

@@ -9,7 +9,8 @@ use crate::figures::{decimal, fraction, whole};
 use crate::vllm::advice::{self, floor4};
 use crate::vllm::amount::{minus, plus};
 use crate::vllm::inputs;
-use crate::vllm::names::{amount, message};
+use crate::vllm::names::{amount, message, setting};
+use crate::vllm::semantics::{self, Covers};
 
 /// What the engine keeps back of every size that it suggests, in GiB: 150 MiB (0.11 to 0.33 `v1/worker/gpu_worker.py`).
 const KEPT_BACK: f64 = 150.0 / 1024.0;
@@ -48,53 +49,70 @@ pub(super) fn starved(case: &Case<'_>) -> Option<Found> {
 /// The engine's own suggestions against its own numbers.
 pub(super) fn suggestion(case: &Case<'_>) -> Option<Found> {
     let facts = case.facts;
-    let (rank, text) = inputs::ranks(facts).find_map(|rank| Some((rank, twice(facts, rank)?)))?;
+    let (rank, twice) = inputs::ranks(facts).find_map(|rank| Some((rank, Twice::of(facts, rank)?)))?;
+    // A server that runs has no other fault, unless whoever follows the suggestion loses most of the cache.
+    if facts.served.is_some() && twice.suggested > 0.5 * twice.sound {
+        return None;
+    }
     let place = rank.last(amount::TO_FIT).map(|suggestion| suggestion.place.clone());
     let advice = advice::turn(
         "kv_cache_memory_bytes",
         Direction::None,
         None,
-        "Keep the share: it gives a larger KV cache than the suggestion does.",
+        format!(
+            "Do not take the suggested size over; {} GiB fit into the share, and keeping the share as it is gives what is in use now.",
+            decimal(twice.sound, 2)
+        ),
     );
-    Some(Found::new(CauseClass::EngineAdviceMisleading, Certainty::Shown, text.clone(), place).advise(advice).against(text))
+    Some(Found::new(CauseClass::EngineAdviceMisleading, twice.certainty, twice.text, place).advise(advice))
 }
 
-/// Which term a suggestion counts twice.
-fn twice(facts: &Facts, rank: &RankFacts) -> Option<String> {
-    let suggestion = inputs::of(rank, amount::TO_FIT)?.figure;
-    let requested = inputs::requested(facts, Some(rank))?.figure;
-    let read = |name: &str| inputs::of(rank, name).map(|input| input.figure);
-    let named = [
-        ("CUDA graphs", read(amount::GRAPHS)),
-        ("activations", read(amount::ACTIVATION)),
-        ("what is not torch's", read(amount::NON_TORCH)),
-        ("the weights", read(amount::WEIGHTS)),
-    ];
-    let base = read(amount::CONSUMED)
-        .or_else(|| read(amount::WEIGHTS).zip(read(amount::NON_TORCH)).map(|(weights, other)| plus(weights, other)))?;
-    let used = plus(plus(base, read(amount::ACTIVATION)?), read(amount::GRAPHS).unwrap_or(Figure::exact(0.0)));
-    // The engine keeps a part back of what is left.
-    let left = minus(minus(requested, used), Figure::exact(KEPT_BACK));
-    let short = minus(left, suggestion);
-    // A small term may hide in the rounding of the others.
-    let slack = (short.high - short.low) / 2.0 + 0.01;
-    if short.value <= slack {
-        return None;
+/// A suggestion that subtracts graphs twice.
+pub(crate) fn suggested_size(facts: &Facts) -> Option<String> {
+    inputs::ranks(facts).find_map(|rank| Twice::of(facts, rank)).map(|twice| twice.text)
+}
+
+/// What subtracting a term twice makes of a suggested size.
+struct Twice {
+    suggested: f64,
+    sound: f64,
+    certainty: Certainty,
+    text: String,
+}
+
+impl Twice {
+    /// The account's activations include the estimate of graphs (releases after 0.25.1), and the suggestion subtracts what was captured as well.
+    fn of(facts: &Facts, rank: &RankFacts) -> Option<Self> {
+        let read = |name: &str| inputs::of(rank, name).map(|input| input.figure);
+        let suggested = read(amount::TO_FIT)?;
+        let (kv, graphs, activation) = (read(amount::KV)?, read(amount::GRAPHS)?, read(amount::ACTIVATION)?);
+        let estimate = inputs::graphs_estimate(facts, rank);
+        let includes = estimate.is_some() && inputs::graphs_in_activation(facts, rank);
+        // Without a line on the estimate, only the form of the account and its size speak for it.
+        let may = estimate.is_none()
+            && rank.first(amount::CONSUMED).is_some()
+            && semantics::covers(facts).is_none_or(Covers::has_graphs)
+            && facts.settings.flag(setting::EAGER) != Some(true)
+            && activation.value >= graphs.value;
+        let inside = estimate.map_or(graphs, |estimate| estimate.figure);
+        let sound = minus(minus(plus(kv, inside), graphs), Figure::exact(KEPT_BACK));
+        let short = minus(sound, suggested);
+        // What it falls short by has to be the graphs, to the rounding of the account.
+        let is_graphs = (short.value - inside.value).abs() <= 0.03 + (short.high - short.low) / 2.0;
+        if !(includes || may) || !is_graphs || graphs.value < 0.05 {
+            return None;
+        }
+        let text = format!(
+            "The suggested size of {} GiB subtracts CUDA graphs twice: {} GiB as captured, and {} GiB of their estimate inside of the activations; beside the 150 MiB that the engine keeps back, {} GiB fit into the share and {} GiB are in use",
+            decimal(suggested.value, 2),
+            decimal(graphs.value, 2),
+            decimal(inside.value, 2),
+            decimal(sound.value, 2),
+            decimal(kv.value, 2)
+        );
+        let certainty = if includes { Certainty::Shown } else { Certainty::Possible };
+        Some(Self { suggested: suggested.value, sound: sound.value, certainty, text })
     }
-    let (name, term) = named
-        .into_iter()
-        .filter_map(|(name, term)| Some((name, term?)))
-        .filter(|(_, term)| term.value > 2.0 * slack)
-        .find(|(_, term)| (short.value - term.value).abs() <= slack)?;
-    Some(format!(
-        "The suggested size of {} GiB subtracts {name} ({} GiB) twice: {} GiB are asked for, {} are used beside the KV cache, which leaves {} GiB and {} after the 150 MiB that the engine keeps back",
-        decimal(suggestion.value, 2),
-        decimal(term.value, 2),
-        decimal(requested.value, 2),
-        decimal(used.value, 2),
-        decimal(requested.value - used.value, 2),
-        decimal(left.value, 2)
-    ))
 }
 
 /// A share that the engine suggests and its own check would refuse.
@@ -134,7 +152,11 @@ pub(super) fn healthy(case: &Case<'_>) -> Option<Found> {
     let facts = case.facts;
     let served = facts.served.as_ref().filter(|_| facts.failures.is_empty())?;
     let tokens = inputs::server(facts, amount::TOKENS).map(|tokens| format!("{} tokens of KV cache", whole(tokens.figure.value)));
-    let kv = inputs::least_kv(facts).map(|(_, kv, _)| format!("{} GiB", decimal(kv.figure.value, 2)));
+    let ranks = facts.settings.number(setting::TENSOR).unwrap_or(1.0) * facts.settings.number(setting::PIPELINE).unwrap_or(1.0);
+    let kv = inputs::least_kv(facts).map(|(_, kv, count)| {
+        let which = if (count as f64) < ranks { " on a rank that prints it" } else { "" };
+        format!("{} GiB{which}", decimal(kv.figure.value, 2))
+    });
     let fit = inputs::server(facts, amount::CONCURRENCY).zip(inputs::server(facts, amount::LENGTH));
     let fit = fit.map_or_else(String::new, |(times, length)| {
         format!(", {} requests of {} tokens at once", decimal(times.figure.value, 2), whole(length.figure.value))
