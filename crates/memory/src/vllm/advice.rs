@@ -110,11 +110,19 @@ pub(crate) fn down(facts: &Facts, missing: Option<Figure>, what_for: &str) -> Ad
         text,
     };
     let Some(scale) = Scale::of(facts) else {
-        let amount = missing.map_or_else(
-            || "the log does not say how much is missing".to_owned(),
-            |missing| format!("{} GiB were missing", gib_or_mib(missing.value)),
-        );
-        return bare(format!("Lower it, so that more stays outside of the share for {what_for}: {amount}."));
+        let Some(missing) = missing else {
+            return bare(format!(
+                "Lower it, so that more stays outside of the share for {what_for}; the log does not say how much is missing."
+            ));
+        };
+        let total = inputs::total_or_told(facts, None);
+        let part = total
+            .and_then(|total| inputs::as_share(missing, total.figure))
+            .map_or_else(String::new, |part| format!(", {} of the card", fraction(up4(part.value))));
+        return bare(format!(
+            "Lower it, so that more stays outside of the share for {what_for}: {} were missing{part}.",
+            gib_or_mib(missing.value)
+        ));
     };
     let usual = if semantics::covers(facts).is_some_and(Covers::has_graphs) { 2.0 * STEP } else { 5.0 * STEP };
     let even =

@@ -38,6 +38,12 @@ pub(crate) fn server(facts: &Facts, name: &str) -> Option<Input> {
     facts.ranks.iter().find(|rank| rank.label == SERVER).and_then(|rank| of(rank, name))
 }
 
+/// The first number of a name of the whole server.
+pub(crate) fn server_first(facts: &Facts, name: &str) -> Option<Input> {
+    let amount = facts.ranks.iter().find(|rank| rank.label == SERVER)?.first(name)?;
+    Some(Input::new(amount.figure, amount.place.to_string()))
+}
+
 /// A number of the rank, or of the first rank that printed one: an equal share of the same work.
 pub(crate) fn of_any(facts: &Facts, rank: Option<&RankFacts>, name: &str) -> Option<Input> {
     rank.and_then(|rank| of(rank, name)).or_else(|| ranks(facts).find_map(|rank| of(rank, name)))
@@ -56,7 +62,7 @@ pub(crate) fn total(facts: &Facts, rank: Option<&RankFacts>) -> Option<Input> {
             .next()
     };
     let from_check = || share_not_free(facts).filter(|_| alone || rank.is_none()).and_then(|check| check.total);
-    let from_list = || server(facts, amount::CARD_TOTAL).filter(|_| alone);
+    let from_list = || server_first(facts, amount::CARD_TOTAL).filter(|_| alone);
     let anywhere = || rank.is_none().then(|| of_any(facts, None, amount::TOTAL)).flatten();
     from_rank.or_else(from_error).or_else(from_check).or_else(anywhere).or_else(from_list)
 }

@@ -188,6 +188,8 @@ pub(crate) const TEXTS: &[&str] = &[
     "warming up sampler",
 ];
 
+pub(crate) use self::failure::is_nccl;
+
 /// The failure that a message tells of by its words.
 pub(crate) fn failure(message: &str) -> Option<Failure> {
     failure::read(message)

@@ -8,9 +8,10 @@ use regex::Regex;
 
 /// Takes the level off a message; it is empty for what was not logged but printed, such as a traceback.
 pub(crate) fn split(text: &str) -> (&str, &str) {
+    // People cut time and place off when they paste a line.
     static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
-        let time = r"(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2} [0-9:]+(?:[.,][0-9]+)?";
-        Regex::new(&format!(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) {time} (?:\[[^\]]+\]|[0-9A-Za-z_./-]+:[0-9]+\]) ?"))
+        let time = r"(?:(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2} [0-9:]+(?:[.,][0-9]+)? +)?";
+        Regex::new(&format!(r"^ *(DEBUG|INFO|WARNING|ERROR|CRITICAL):? +{time}(?:\[[^\]]+\] ?|[0-9A-Za-z_./-]+:[0-9]+\] ?)?"))
             .expect("a literal pattern")
     });
     match LEVEL.captures(text) {
@@ -54,6 +55,11 @@ mod tests {
         assert_eq!(split("INFO 12-06 17:07:09 worker.py:232] Memory profiling results: x"), ("INFO", "Memory profiling results: x"));
         assert_eq!(split("ERROR 11-29 13:24:54 [core.py:1510]   File \"x.py\", line 3"), ("ERROR", "  File \"x.py\", line 3"));
         assert_eq!(split("INFO 2026-11-29 13:24:54,123 [v1/core.py:1] x"), ("INFO", "x"));
+        assert_eq!(split("INFO  [gpu_worker.py:642] Available KV cache memory: 2.97 GiB"), ("INFO", "Available KV cache memory: 2.97 GiB"));
+        assert_eq!(split("ERROR EngineCore failed to start."), ("ERROR", "EngineCore failed to start."));
+        assert_eq!(split("INFO:     Application startup complete."), ("INFO", "Application startup complete."));
+        assert_eq!(split("ERROR 11-29 13:24:54 [core.py:1510]   File \"x.py\"").1, "  File \"x.py\"");
+        assert_eq!(split("INFO 11-29 13:24:54 [a.py:1] [shutdown] x"), ("INFO", "[shutdown] x"));
         assert_eq!(split("ValueError: x"), ("", "ValueError: x"));
         assert_eq!(split(""), ("", ""));
     }

@@ -61,6 +61,7 @@ pub(super) fn contradictions(facts: &Facts) -> Vec<String> {
     all.extend(rules::suggested_share(facts));
     all.extend(rules::suggested_size(facts));
     all.extend(ranks_differ(facts));
+    all.extend(graphs_differ(facts));
     all
 }
 
@@ -76,6 +77,28 @@ fn typed(facts: &Facts) -> Option<String> {
             typed.place,
             fraction(effective.figure.value),
             effective.from
+        )
+    })
+}
+
+/// Graphs that took another amount than was kept for them.
+fn graphs_differ(facts: &Facts) -> Option<String> {
+    let (rank, graphs) = inputs::ranks(facts).find_map(|rank| Some((rank, inputs::of(rank, amount::GRAPHS)?)))?;
+    let kept = inputs::graphs_estimate(facts, rank)?;
+    let spare = kept.figure.value - graphs.figure.value;
+    if spare.abs() < 0.25 {
+        return None;
+    }
+    let (kept, took, apart) = (decimal(kept.figure.value, 2), decimal(graphs.figure.value, 2), decimal(spare.abs(), 2));
+    Some(if spare > 0.0 {
+        format!(
+            "{kept} GiB were kept for CUDA graphs and they took {took} GiB ({}): {apart} GiB of the share stay unused, and a share that is higher by as much costs nothing",
+            graphs.from
+        )
+    } else {
+        format!(
+            "{kept} GiB were kept for CUDA graphs and they took {took} GiB ({}): {apart} GiB come out of what the share leaves",
+            graphs.from
         )
     })
 }

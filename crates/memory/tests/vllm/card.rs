@@ -108,6 +108,37 @@ fn while_it_serves_activations_are_the_cause() {
 }
 
 #[test]
+fn buffers_of_nccl_are_told_from_graphs() {
+    let start = "(EngineCore pid=3) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.28.0) with config: model='x', tensor_parallel_size=8\n(Worker_TP0 pid=7) INFO 11-29 13:20:16 [g.py:1] Available KV cache memory: 19.0 GiB\n(EngineCore pid=3) INFO 11-29 13:20:16 [k.py:1] GPU KV cache size: 500,000 tokens\n";
+    let found = server(&format!(
+        "{start}host:7:7 [0] include/alloc.h:222 NCCL WARN Cuda failure 2 'out of memory'\nhost:7:7 [0] include/alloc.h:228 NCCL WARN Failed to CUDA calloc 10485760 bytes\n(Worker_TP0 pid=7) ERROR 11-29 13:20:17 [m.py:1] RuntimeError: NCCL error: unhandled cuda error\n"
+    ));
+    assert_eq!(class(&found), CauseClass::HeadroomOutsideStatic);
+    assert!(text(&found).contains("buffers of NCCL") && text(&found).contains("10 MiB were asked for"), "{}", text(&found));
+    share(&found, Direction::Down);
+}
+
+#[test]
+fn a_process_above_its_share_says_by_how_much() {
+    let found = server(
+        "(EngineCore pid=3) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.28.0) with config: model='x', tensor_parallel_size=8\n(APIServer pid=1) INFO 11-29 13:20:15 [u.py:1] non-default args: {'gpu_memory_utilization': 0.95, 'tensor_parallel_size': 8}\n(Worker_TP0 pid=7) INFO 11-29 13:20:16 [g.py:1] Model loading took 9.98 GiB memory and 9.0 seconds\n(Worker_TP0 pid=7) INFO 11-29 13:20:16 [g.py:1] Available KV cache memory: 19.0 GiB\n(EngineCore pid=3) INFO 11-29 13:20:16 [k.py:1] GPU KV cache size: 500,000 tokens\n(Worker_TP0 pid=7) INFO 11-29 13:20:17 [m.py:1] Graph capturing finished in 1 secs, took 0.46 GiB\n(Worker_TP0 pid=7) ERROR 11-29 13:20:17 [m.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 392.00 MiB. GPU 0 has a total capacity of 31.38 GiB of which 200.00 MiB is free. Including non-PyTorch memory, this process has 31.18 GiB memory in use. Of the allocated memory 29.10 GiB is allocated by PyTorch, with 62.00 MiB allocated in private pools (e.g., CUDA Graphs), and 120.00 MiB is reserved by PyTorch but unallocated.\n",
+    );
+    assert_eq!(class(&found), CauseClass::GraphCaptureHeadroom);
+    assert!(text(&found).contains("holds 31.18 GiB, 1.37 GiB above its share of 29.81 GiB, graphs hold 62 MiB of it"), "{}", text(&found));
+}
+
+#[test]
+fn lines_that_were_cut_when_pasted_are_read() {
+    let found = server(&format!(
+        "INFO  [gpu_worker.py:642]  Available KV cache memory: 2.97 GiB\nINFO  [kv_cache_utils.py]  GPU KV cache size: 150,745 tokens, Maximum concurrency for 124,000 tokens\nINFO  [model_runner.py]    Graph capturing finished in 1 secs, took 0.46 GiB\n{}",
+        oom("136.00 MiB", "22.36 GiB", "120.88 MiB")
+    ));
+    assert_eq!((class(&found), found.phase), (CauseClass::GraphCaptureHeadroom, Phase::GraphCapture));
+    let advice = share(&found, Direction::Down);
+    assert!(advice.recommended.is_none() && advice.text.contains("15 MiB were missing, 0.0007 of the card"), "{advice:#?}");
+}
+
+#[test]
 fn processes_in_a_list_are_left_over() {
     for list in [
         "VLLM::EngineCore\nVLLM::Worker_TP0\nVLLM::Worker_TP1\n",

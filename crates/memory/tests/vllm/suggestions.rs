@@ -29,6 +29,7 @@ fn activations_that_include_graphs_are_taken_apart() {
         found.formula.as_ref().map(|formula| formula.text.as_str()),
         Some("KV = 0.975 \u{d7} 95.01 \u{2212} 82.69 \u{2212} 1.66 = 8.28 GiB")
     );
+    assert!(found.contradictions.iter().any(|text| text.contains("0.45 GiB of the share stay unused")), "{:?}", found.contradictions);
     // What the engine suggests subtracts the 0.64 GiB of the estimate and the 0.19 GiB captured.
     assert!(
         found.contradictions.iter().any(|text| text.contains("7.95 GiB subtracts CUDA graphs twice") && text.contains("8.58 GiB fit")),

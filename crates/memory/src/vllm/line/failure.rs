@@ -45,6 +45,8 @@ pub(crate) struct OutOfMemory {
     pub(crate) free: Option<Figure>,
     /// What this process holds, torch's and all else.
     pub(crate) own: Option<Figure>,
+    /// What graphs and the like hold of it, in pools of their own.
+    pub(crate) pools: Option<Figure>,
     /// What other processes on the card hold, as far as they are listed.
     pub(crate) listed: Option<Figure>,
 }
@@ -82,10 +84,17 @@ pub(super) fn read(message: &str) -> Option<Failure> {
     beneath(message)
 }
 
+/// Whether NCCL found no memory for its buffers, which it allocates when ranks first talk to each other.
+pub(crate) fn is_nccl(message: &str) -> bool {
+    message.contains("Cuda failure") && message.contains("out of memory")
+        || message.contains("Failed to CUDA calloc")
+        || message.contains("Failed to CUDA malloc")
+}
+
 /// What the engine stands on says.
 fn beneath(message: &str) -> Option<Failure> {
     let has = |text: &str| message.contains(text);
-    if has("CUDA out of memory") || has("OutOfMemoryError") || has("CUDA error: out of memory") || has("Cuda failure 2 'out of memory'") {
+    if has("CUDA out of memory") || has("OutOfMemoryError") || has("CUDA error: out of memory") || is_nccl(message) {
         return Some(Failure::OutOfMemory(out_of_memory(message)));
     }
     const NATIVE: [&str; 6] =
@@ -130,15 +139,24 @@ fn out_of_memory(message: &str) -> OutOfMemory {
         .captures_iter(message)
         .filter_map(|found| amount(found.get(1)?.as_str()).or_else(|| amount(&format!("{} ", &found[1]))))
         .reduce(crate::vllm::amount::plus);
-    let wanted = amount_after(message, "Tried to allocate ");
+    let nccl = || ["calloc ", "malloc "].iter().find_map(|name| after(message, &format!("Failed to CUDA {name}")).and_then(amount));
+    let wanted = amount_after(message, "Tried to allocate ").or_else(nccl);
     if let Some(old) = after(message, " total capacity").and(after(message, "GPU ")).filter(|rest| rest.contains(" already allocated")) {
         let before =
             |name: &str| old.split(';').find_map(|part| part.trim().strip_suffix(name)).and_then(|part| amount(&format!("{part} ")));
         let reserved = old.split(';').find(|part| part.contains("reserved in total")).and_then(|part| amount(part.trim_start()));
-        return OutOfMemory { device, wanted, total: before(" total capacity"), free: before(" free"), own: reserved, listed };
+        return OutOfMemory { device, wanted, total: before(" total capacity"), free: before(" free"), own: reserved, pools: None, listed };
     }
     let total = amount_after(message, "total capacity of ").or_else(|| amount_after(message, "total capacty of "));
-    OutOfMemory { device, wanted, total, free: amount_after(message, "of which "), own: amount_after(message, "this process has "), listed }
+    OutOfMemory {
+        device,
+        wanted,
+        total,
+        free: amount_after(message, "of which "),
+        own: amount_after(message, "this process has "),
+        pools: amount_after(message, ", with ").filter(|_| message.contains("private pools")),
+        listed,
+    }
 }
 
 #[cfg(test)]

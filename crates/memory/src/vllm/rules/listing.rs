@@ -36,9 +36,9 @@ pub(super) fn left_over(case: &Case<'_>) -> Option<Found> {
 pub(super) fn graphs_by_difference(case: &Case<'_>) -> Option<Found> {
     let facts = case.facts;
     let (with, without, total) = (
-        inputs::server(facts, amount::CARD_USED)?,
-        inputs::server(facts, amount::CARD_USED_EAGER)?,
-        inputs::server(facts, amount::CARD_TOTAL)?,
+        inputs::server_first(facts, amount::CARD_USED)?,
+        inputs::server_first(facts, amount::CARD_USED_EAGER)?,
+        inputs::server_first(facts, amount::CARD_TOTAL)?,
     );
     let mib = |gib: f64| whole(gib * 1024.0);
     let graphs = with.figure.value - without.figure.value;

@@ -11,34 +11,70 @@ use crate::figures::{decimal, fraction};
 use crate::vllm::advice::{self, Scale, gib_or_mib};
 use crate::vllm::amount::minus;
 use crate::vllm::inputs;
-use crate::vllm::line::Failure;
+use crate::vllm::line::{self, Failure};
 use crate::vllm::names::{amount, setting};
 use crate::vllm::semantics::{self, Covers};
 
 /// The parts of a card that contexts of other ranks take at most, in GiB.
 const CONTEXTS: f64 = 2.0;
 
-/// An allocation that failed: the failure and the numbers in it. One that was refused although there was room is the platform's.
-fn out_of_memory<'a>(case: &Case<'a>) -> Option<(&'a Failed, OutOfMemory)> {
+/// An allocation that failed, with what was held then.
+struct Short {
+    numbers: OutOfMemory,
+    /// Graphs and the like, in pools of their own.
+    pools: Option<Figure>,
+    /// NCCL asked for it.
+    is_nccl: bool,
+}
+
+/// An allocation that failed. One that was refused although there was room is the platform's.
+fn out_of_memory<'a>(case: &Case<'a>) -> Option<(&'a Failed, Short)> {
     let failure = cause(case.facts)?;
-    let mut found = OutOfMemory::of(failure)?;
-    if let Some(crate::vllm::line::Failure::OutOfMemory(read)) = crate::vllm::line::failure(&super::said(failure)) {
-        found.tried = found.tried.or(read.wanted);
-        found.total = found.total.or(read.total);
-        found.free = found.free.or(read.free);
-        found.own = read.own.or(found.own);
+    let said = super::said(failure);
+    let Some(Failure::OutOfMemory(read)) = line::failure(&said) else { return None };
+    let mut numbers = OutOfMemory::of(failure).unwrap_or(OutOfMemory { tried: None, gpu: None, total: None, free: None, own: None });
+    let is_nccl = line::is_nccl(&said);
+    // NCCL says in one line that there was no memory, and in the next how much it asked for.
+    let asked = || {
+        case.facts.failures.iter().filter(|_| is_nccl).find_map(|other| match line::failure(&super::said(other))? {
+            Failure::OutOfMemory(other) => other.wanted,
+            _ => None,
+        })
+    };
+    numbers.tried = numbers.tried.or(read.wanted).or_else(asked);
+    numbers.gpu = numbers.gpu.or(read.device);
+    numbers.total = numbers.total.or(read.total);
+    numbers.free = numbers.free.or(read.free);
+    numbers.own = read.own.or(numbers.own);
+    let has_room = numbers.tried.zip(numbers.free).is_some_and(|(tried, free)| free.low >= tried.high);
+    (!has_room).then_some((failure, Short { numbers, pools: read.pools, is_nccl }))
+}
+
+/// By how much this process is above its share, and what that may be.
+fn above_share(case: &Case<'_>, short: &Short) -> String {
+    let facts = case.facts;
+    let rank = inputs::least_kv(facts).map(|(rank, ..)| rank);
+    let Some((own, requested)) = short.numbers.own.zip(inputs::requested(facts, rank)) else { return String::new() };
+    let above = minus(own, requested.figure);
+    if above.low < 0.1 {
+        return String::new();
     }
-    let has_room = found.tried.zip(found.free).is_some_and(|(tried, free)| free.low >= tried.high);
-    (!has_room).then_some((failure, found))
+    let pools = short.pools.map_or_else(String::new, |pools| format!(", graphs hold {} of it", gib_or_mib(pools.value)));
+    format!(
+        "; the process holds {} GiB, {} above its share of {} GiB{pools}: the rest was allocated after the profile run, such as buffers of NCCL (multiples of 10 MiB for each channel and peer, when ranks first talk to each other)",
+        decimal(own.value, 2),
+        gib_or_mib(above.value),
+        decimal(requested.figure.value, 2)
+    )
 }
 
 /// By how much an allocation fell short.
-fn missing(found: &OutOfMemory) -> Option<Figure> {
-    Some(minus(found.tried?, found.free?)).filter(|missing| missing.value > 0.0)
+fn missing(short: &Short) -> Option<Figure> {
+    Some(minus(short.numbers.tried?, short.numbers.free?)).filter(|missing| missing.value > 0.0)
 }
 
-fn numbers(found: &OutOfMemory) -> String {
-    match (found.tried, found.free) {
+fn numbers(short: &Short) -> String {
+    match (short.numbers.tried, short.numbers.free) {
         (Some(tried), Some(free)) => format!(
             ": {} were asked for and {} were free, short by {}",
             gib_or_mib(tried.value),
@@ -52,7 +88,7 @@ fn numbers(found: &OutOfMemory) -> String {
 
 /// Most of the card is held by neither free memory nor this process.
 pub(super) fn others_hold_the_card(case: &Case<'_>) -> Option<Found> {
-    let (failure, found) = out_of_memory(case)?;
+    let (failure, Short { numbers: found, .. }) = out_of_memory(case)?;
     let (total, others, own) = (found.total?, found.others()?, found.own?);
     if others.low < CONTEXTS.max(0.05 * total.value) || failure.phase == Phase::Serving && others.value < own.value {
         return None;
@@ -107,7 +143,7 @@ pub(super) fn weights(case: &Case<'_>) -> Option<Found> {
         _ => format!("; ranks that were done hold {} to {} GiB of weights", decimal(low, 2), decimal(high, 2)),
     };
     let ranks = facts.settings.number(setting::TENSOR).unwrap_or(1.0) * facts.settings.number(setting::PIPELINE).unwrap_or(1.0);
-    let total = found.as_ref().and_then(|found| found.total).map(|total| total.value);
+    let total = found.as_ref().and_then(|found| found.numbers.total).map(|total| total.value);
     let small = total.is_some_and(|total| !printed.is_empty() && high < 0.6 * total) && printed.len() as f64 >= ranks;
     let numbers = found.as_ref().map_or_else(String::new, numbers);
     if failure.phase == Phase::PoolSizing && small {
@@ -153,7 +189,7 @@ pub(super) fn sampler(case: &Case<'_>) -> Option<Found> {
 /// The capture of graphs finds no memory beside the share.
 pub(super) fn graphs(case: &Case<'_>) -> Option<Found> {
     let (failure, found) = out_of_memory(case)?;
-    (failure.phase == Phase::GraphCapture).then_some(())?;
+    (failure.phase == Phase::GraphCapture && !found.is_nccl).then_some(())?;
     let facts = case.facts;
     let outside = Scale::of(facts).map_or_else(String::new, |scale| {
         format!(
@@ -165,8 +201,9 @@ pub(super) fn graphs(case: &Case<'_>) -> Option<Found> {
     let inside =
         if semantics::covers(facts).is_some_and(Covers::has_graphs) { ", although an estimate of them is inside of the share" } else { "" };
     let text = format!(
-        "After the KV cache was allocated, the warm-up and capture of CUDA graphs find too little left{inside}{}{outside}",
-        numbers(&found)
+        "After the KV cache was allocated, the warm-up and capture of CUDA graphs find too little left{inside}{}{outside}{}",
+        numbers(&found),
+        above_share(case, &found)
     );
     let down = advice::down(facts, missing(&found), "CUDA graphs and warm-up");
     let fewer = advice::turn(
@@ -175,15 +212,17 @@ pub(super) fn graphs(case: &Case<'_>) -> Option<Found> {
         None,
         "Or capture fewer and smaller graphs (`--max-cudagraph-capture-size`, fewer `--max-num-seqs`), or none (`--enforce-eager`).",
     );
-    let certainty = if found.tried.is_some() { Certainty::Shown } else { Certainty::Likely };
+    let certainty = if found.numbers.tried.is_some() { Certainty::Shown } else { Certainty::Likely };
     Some(Found::new(CauseClass::GraphCaptureHeadroom, certainty, text, [failure.place.clone()]).advise(down).advise(fewer))
 }
 
 /// The warm-up finds no memory beside the share.
 pub(super) fn beside_the_share(case: &Case<'_>) -> Option<Found> {
     let (failure, found) = out_of_memory(case)?;
-    matches!(failure.phase, Phase::WarmUp | Phase::DraftLoad).then_some(())?;
-    let text = format!("After the KV cache was allocated, what is allocated outside of the share finds too little left{}", numbers(&found));
+    let is_after = matches!(failure.phase, Phase::WarmUp | Phase::DraftLoad) || failure.phase == Phase::GraphCapture && found.is_nccl;
+    is_after.then_some(())?;
+    let who = if found.is_nccl { "buffers of NCCL find" } else { "what is allocated outside of the share finds" };
+    let text = format!("After the KV cache was allocated, {who} too little left{}{}", numbers(&found), above_share(case, &found));
     Some(Found::new(CauseClass::HeadroomOutsideStatic, Certainty::Likely, text, [failure.place.clone()]).advise(advice::down(
         case.facts,
         missing(&found),
@@ -195,7 +234,7 @@ pub(super) fn beside_the_share(case: &Case<'_>) -> Option<Found> {
 pub(super) fn requests(case: &Case<'_>) -> Option<Found> {
     let (failure, found) = out_of_memory(case)?;
     (failure.phase == Phase::Serving).then_some(())?;
-    let text = format!("While it served, a step needed more than the share leaves{}", numbers(&found));
+    let text = format!("While it served, a step needed more than the share leaves{}{}", numbers(&found), above_share(case, &found));
     let smaller = advice::turn(
         setting::BATCHED_TOKENS,
         Direction::Down,

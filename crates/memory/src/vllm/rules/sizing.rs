@@ -145,7 +145,7 @@ fn neighbour(facts: &Facts) -> Option<Input> {
         Input { figure: minus(initial.figure, own), from: initial.from }
     });
     let other = || all(amount::NON_TORCH);
-    let listed = || inputs::server(facts, amount::CARD_USED);
+    let listed = || inputs::server_first(facts, amount::CARD_USED);
     // Up to 0.5 the peak is all that is used; without a line of the own weights, nothing tells the parts apart.
     let peak = || inputs::ranks(facts).find_map(|rank| inputs::of(rank, amount::PEAK)).filter(|_| all(amount::FREE).is_some());
     before
@@ -163,7 +163,7 @@ fn sum_of_shares(facts: &Facts, scale: Option<&Scale>, neighbour: Option<&Input>
         let short = short.map(|(kv, share)| minus(times(total.figure, share.figure.value), kv.figure));
         Some((inputs::not_kv(facts, rank).map(|not_kv| not_kv.figure).or(short)?, total.figure))
     });
-    let known = known.or_else(|| Some((neighbour?.figure, inputs::server(facts, amount::CARD_TOTAL)?.figure)));
+    let known = known.or_else(|| Some((neighbour?.figure, inputs::server_first(facts, amount::CARD_TOTAL)?.figure)));
     let upgrade = "0.9 and later count this process alone.";
     let Some((needs, total)) = known else {
         let text = format!("Raise it to the sum of what all processes on the card need, or {upgrade}");
