@@ -39,12 +39,11 @@ impl ExitStatus {
         }
     }
 
-    /// The signal that ended the process, also where a shell in between reports it as 128 plus its number.
+    /// The signal that ended the process. A code above 128 is a code: whether a shell says by it that a signal ended its command is for others to judge.
     #[must_use]
     pub const fn signal(self) -> Option<i32> {
         match self {
             ExitStatus::Signal { signal, .. } => Some(signal),
-            ExitStatus::Code(code @ 129..=159) => Some(code - 128),
             ExitStatus::Code(_) => None,
         }
     }
@@ -129,11 +128,9 @@ mod tests {
     use super::ExitStatus;
 
     #[test]
-    fn a_signal_reads_the_same_direct_and_through_a_shell() {
+    fn a_code_is_no_signal() {
         assert_eq!(ExitStatus::Signal { signal: 9, core_dumped: false }.signal(), Some(9));
-        assert_eq!(ExitStatus::Code(137).signal(), Some(9));
-        assert_eq!(ExitStatus::Code(1).signal(), None);
-        assert_eq!(ExitStatus::Code(128).signal(), None);
+        assert_eq!(ExitStatus::Code(137).signal(), None, "a program may end with any code");
     }
 
     #[test]

@@ -164,14 +164,15 @@ fn a_leftover_is_known_by_its_short_name_alone_and_is_told_and_not_ended() {
 }
 
 #[test]
-fn a_leftover_that_is_just_ending_is_waited_for() {
+fn a_leftover_is_waited_for_until_somebody_ends_it() {
     let world = world();
     let title = a_title("Ty");
     let mut left = Command::new("sleep");
     let mut left = Ended(left.arg0(&title).arg("600").stdin(Stdio::null()).spawn().expect("runs"));
-    // It ends while the first launch is looked at: the program of the launch is then the first that finds it gone.
-    let file = world.write("case/case.toml", experiment("exit 0", "", &format!("titles = [\"{title}\"]")));
+    let file = world.write("case/case.toml", experiment("exit 0", "", &format!("titles = [\"{title}\"]\nsettle = \"1h\"")));
     let running = run(&world, &file).start();
+    // Whoever reads what is waited for, and ends it, has lost nothing.
+    until("the wait to be told", LIMIT, || running.stderr().contains(&format!("waiting up to 60 min: pid {}", left.0.id())));
     left.0.kill().expect("is ours");
     left.0.wait().expect("ends");
     let report = running.wait().exits(0).json();

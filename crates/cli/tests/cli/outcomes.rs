@@ -166,6 +166,10 @@ fn a_program_that_still_moves_at_its_time_limit_is_told_from_one_that_stands_sti
     assert_eq!(cause(&moving), ("timed_out", "timeout.starting"));
     let still = only_trial(&world, &(shell("echo loading weights; sleep 600") + limits));
     assert_eq!(cause(&still), ("timed_out", "timeout.stalled"));
+    // A limit that is shorter than `stall` is too short a time to call it a standstill.
+    let brief =
+        only_trial(&world, &(shell("echo loading weights; sleep 600") + "ready = { log = \"ready\" }\ntimeout = \"1s\"\ngrace = \"1s\""));
+    assert_eq!(cause(&brief), ("timed_out", "timeout.starting"));
     for (trial, last) in [(&moving, "tick"), (&still, "loading weights")] {
         let said = cause_text(trial);
         assert!(said.contains("its last line, ") && said.contains(&format!(" s before: {last}")), "{said}");
@@ -210,7 +214,7 @@ fn somebody_elses_server_on_the_port_is_never_taken_for_the_program() {
         .expect("a free port");
     let program = shell("touch started; sleep 600")
         + &format!("ready = {{ http = \"http://127.0.0.1:{port}/health\" }}\ntimeout = \"300s\"\ngrace = \"1s\"");
-    let file = world.write("case/case.toml", experiment(&program));
+    let file = world.write("case/case.toml", experiment(&program) + "\n[conditions]\nsettle = \"1s\"\n");
     let running = run(&world, &file).start();
     until("the program", LIMIT, || world.path("case/started").exists());
     let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port");

@@ -1,7 +1,7 @@
 //! What is looked at before a launch: whether the machine is such that the launch can be a data point.
 //!
-//! A port that is held and a leftover of an earlier trial void the launch: nothing makes them go but somebody who ends them. Memory and load can come right
-//! by themselves and are waited for. What is found is told with what to do about it. Nothing is ended by its name.
+//! Whatever is found can come right, by itself or because somebody who is told of it ends it: it is waited for, and voids the launch if it stays. It is told
+//! with what to do about it. Nothing is ended by its name.
 
 pub(crate) mod gpus;
 pub(super) mod grounds;
@@ -46,25 +46,17 @@ pub(super) fn look(
     gpus: &[String],
     emit: &mut Emit<'_>,
 ) -> Result<Before, RecordRefused> {
-    let patience = Instant::now() + LINGERS.min(plan.conditions.settle);
-    let mut found = hard(place, plan, order, entered, emit)?;
-    // What is being ended right now needs a moment to be gone.
-    while !found.is_empty() && Instant::now() < patience && !place.canceller.is_cancelled() {
-        std::thread::sleep(FIRST_PAUSE);
-        found = hard(place, plan, order, entered, emit)?;
-    }
-    if !found.is_empty() {
-        found.iter().try_for_each(|found| tell(found, emit))?;
-        return Ok(Before { found, gpus: Vec::new() });
-    }
-    let until = Instant::now() + plan.conditions.settle;
-    let mut pause = FIRST_PAUSE;
-    let mut told = false;
+    let (begin, mut pause, mut told) = (Instant::now(), FIRST_PAUSE, false);
+    let until = begin + plan.conditions.settle;
     loop {
-        let gpus = gpus::look_at(gpus);
-        let mut found = gpus::held(plan, order, place, &gpus);
-        found.extend(memory::short(plan, order));
-        found.extend(memory::busy(plan, order));
+        let mut found = holders(place, plan, order, entered, emit)?;
+        let is_held = !found.is_empty();
+        let gpus = if is_held { Vec::new() } else { gpus::look_at(gpus) };
+        if !is_held {
+            found.extend(gpus::held(plan, order, place, &gpus));
+            found.extend(memory::short(plan, order));
+            found.extend(memory::busy(plan, order));
+        }
         let left = until.saturating_duration_since(Instant::now());
         let Some(first) = found.first() else { return Ok(Before { found, gpus }) };
         if left.is_zero() || place.canceller.is_cancelled() {
@@ -72,7 +64,9 @@ pub(super) fn look(
             return Ok(Before { found, gpus });
         }
         place.live.waits(order.trial, &first.text);
-        if !std::mem::replace(&mut told, true) {
+        // What is being ended right now is gone in a moment.
+        let is_going = is_held && begin.elapsed() < LINGERS;
+        if !is_going && !std::mem::replace(&mut told, true) {
             let text = format!("waiting up to {}: {}", words::span(plan.conditions.settle), first.text);
             emit(EventBody::Note { text })?;
         }
@@ -81,8 +75,8 @@ pub(super) fn look(
     }
 }
 
-/// What does not go by itself: ports that are held, leftovers that are alive.
-fn hard(
+/// Ports that are held, leftovers that are alive. Whoever is told of them can end them while they are waited for, and a stranger's program may end by itself.
+fn holders(
     place: &LocalPlace,
     plan: &Plan,
     order: &TrialOrder,

@@ -181,14 +181,13 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
 
 /// Whether the machine itself stopped the main process, which no exception does.
 fn crashed(facts: &TrialFacts) -> bool {
-    ended_by_itself(facts) && facts.signal.is_some_and(|signal| matches!(signal, 4 | 7 | 8 | 11))
+    ended_by_itself(facts) && signal_of(facts).is_some_and(|signal| matches!(signal, 4 | 7 | 8 | 11))
 }
 
 fn without_traceback(facts: &TrialFacts) -> Cause {
     let port = facts.scan.ports.last().filter(|line| facts.ready.as_ref().is_none_or(|ready| line.time >= ready.at));
-    // A code that stands for a signal is that signal, unless it was ready: then what matters is that it died.
-    let signal = if facts.ready.is_some() { facts.signal } else { signal_of(facts) };
-    match (port, signal, facts.exit) {
+    // A code that stands for a signal is that signal, so that a failure is the same through a shell.
+    match (port, signal_of(facts), facts.exit) {
         (Some(line), None, _) => own_port(facts, line),
         (_, Some(signal), _) => signalled(facts, signal),
         (_, None, code) => exited(facts, code.unwrap_or(0)),

@@ -200,18 +200,27 @@ pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
         cause("exit.code", CauseGroup::Target, format!("exit code {code}"), format!("exit code {code}{shell}{before}"))
     };
     let signature = with_last_words(facts, &made.signature);
-    Cause { signature, ..told_by_lines(facts, made) }
+    let mut told = told_by_lines(facts, made);
+    // A number alone says nothing to anybody; where no line looks like an error, the last one is what there is.
+    if let (None, Some(line)) = (telling_line(facts), last_words(facts)) {
+        told.text = format!("{}; its last line: {}", told.text, clip(line.text.trim(), LAST_WORDS).trim_end());
+    }
+    Cause { signature, ..told }
 }
 
-/// A signature with the last thing that was said, since a number alone is the same for failures that have nothing to do with each other.
-fn with_last_words(facts: &TrialFacts, signature: &str) -> String {
+/// The last thing that was said before the end, errors before output.
+fn last_words(facts: &TrialFacts) -> Option<&KeptLine> {
     let until = facts.stopped.as_ref().map(|stopped| stopped.at);
     let in_time = |line: &&KeptLine| until.is_none_or(|until| line.time <= until);
     let last_meant = |stream| meant(facts, stream).rfind(in_time);
     let last_of = |stream| facts.scan.last.iter().filter(in_time).rfind(|line| line.stream == stream && !line.text.trim().is_empty());
     let order = [Stream::Stderr, Stream::Stdout];
-    let line = order.into_iter().find_map(last_meant).or_else(|| order.into_iter().find_map(last_of));
-    let Some(line) = line else { return format!("{signature} without a word") };
+    order.into_iter().find_map(last_meant).or_else(|| order.into_iter().find_map(last_of))
+}
+
+/// A signature with the last thing that was said, since a number alone is the same for failures that have nothing to do with each other.
+fn with_last_words(facts: &TrialFacts, signature: &str) -> String {
+    let Some(line) = last_words(facts) else { return format!("{signature} without a word") };
     let said = mask(prefix::split(&line.text).rest.trim());
     format!("{signature}: {}", clip(&said, LAST_WORDS).trim_end())
 }

@@ -16,7 +16,7 @@ fn exit_codes_and_signals_are_told_apart() {
     assert_eq!(world.sh("exit 7").status(), ExitStatus::Code(7));
     assert_eq!(world.sh("kill -9 $$").status(), ExitStatus::Signal { signal: 9, core_dumped: false });
     let through_shell = world.sh("sh -c 'kill -TERM $$'; exit $?").status();
-    assert_eq!((through_shell.code(), through_shell.signal()), (Some(143), Some(15)));
+    assert_eq!((through_shell.code(), through_shell.signal()), (Some(143), None), "a code is a code");
 }
 
 #[test]

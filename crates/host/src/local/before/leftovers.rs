@@ -48,8 +48,8 @@ fn judge(suspect: &Suspect, order: &TrialOrder, place: &LocalPlace, entered: &En
     }
     let title = suspect.title.as_ref()?;
     let text = format!(
-        "{who} has a title like the processes of an engine (`{title}`) and belongs to no running trial: what is left of an earlier start holds memory and \
-         ports; end it (kill {pid}), or leave `{title}` out of `titles` in [conditions] if it may be there"
+        "{who} has a title like the processes of an engine (`{title}`) and belongs to no running trial: an engine beside the trial holds memory and \
+         ports; end it (kill {pid}) if it is left of an earlier start, or leave `{title}` out of `titles` in [conditions] if it may be there"
     );
     Some(finding(order, "leftover", &seen_at, text))
 }

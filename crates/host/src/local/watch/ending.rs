@@ -34,7 +34,10 @@ impl Watch<'_> {
         if matches!(why, StopWhy::TimeLimit { .. }) {
             let span = self.plan.program.stall.min(self.plan.program.timeout);
             let activity = trial.activity(span);
-            let moving = !self.stall.is_still() && (activity.output_bytes > 0 || activity.cpu > Duration::from_millis(100));
+            // A limit shorter than `stall` is too short a time to call it a standstill.
+            let is_short = activity.span < self.plan.program.stall;
+            let is_active = activity.output_bytes > 0 || activity.cpu > Duration::from_millis(100);
+            let moving = !self.stall.is_still() && (is_active || is_short);
             let text = format!(
                 "in the last {:.0} s it wrote {} bytes and used {:.1} s of processor time",
                 activity.span.as_secs_f64(),
