@@ -58,7 +58,7 @@ pub struct Engine {
 }
 
 /// Every engine that is known.
-pub static ENGINES: &[&Engine] = &[&crate::vllm::ENGINE];
+pub static ENGINES: &[&Engine] = &[&crate::sglang::ENGINE, &crate::vllm::ENGINE];
 
 /// Reads the lines of one container for one engine, in bounded memory.
 pub trait Reader: Send {

@@ -2,12 +2,20 @@
 //!
 //! The formula is that of 0.5.3 to 0.5.13; of other releases the report says that they are not modelled.
 
+mod advice;
 mod budget;
 mod error;
 mod hits;
 mod inputs;
+mod ledger;
 mod lines;
+mod log;
+mod names;
+mod notes;
+mod rules;
 mod seen;
+mod shapes;
+mod sizing;
 mod version;
 
 use std::sync::LazyLock;
@@ -17,9 +25,26 @@ use bystander_model::ids::TrialId;
 use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
 use regex::Regex;
 
+use crate::explain::Engine;
+
 use self::hits::Hits;
 use self::seen::{Seen, Source};
 use self::version::Fingerprint;
+
+/// The engine's name in documents.
+pub(crate) const NAME: &str = "sglang";
+
+/// What `explain` has to know of SGLang.
+pub static ENGINE: Engine = Engine {
+    name: NAME,
+    texts: log::texts,
+    reader: || Box::new(log::Log::default()),
+    ledger: ledger::ledger,
+    formula: sizing::formula,
+    rules: rules::RULES,
+    not_modelled: notes::not_modelled,
+    contradictions: notes::contradictions,
+};
 
 /// The longest part of a line that is read, in bytes; the arguments of a server take about 8 KiB.
 const LOOKED_AT: usize = 64 << 10;
@@ -76,7 +101,7 @@ impl SglangReader {
         let inputs = inputs::choose(&self.seen, &self.hits, trial);
         let (sizing, cell) = (inputs.as_ref().map(|inputs| inputs.sizing), inputs.as_ref().and_then(|inputs| inputs.cell));
         let explained = error.and_then(|error| error::explain(error, &self.seen, sizing.as_ref(), cell));
-        let budget = inputs.map(|inputs| budget::report(inputs, &self.seen, &self.version, trial));
+        let budget = inputs.map(|inputs| budget::report(inputs, &self.seen, self.version.versions(), trial));
         let about_sizing = explained.as_ref().is_some_and(|explained| explained.class != "memory.device_oom");
         let evidence = budget.as_ref().filter(|_| about_sizing).map_or_else(Vec::new, |budget| budget.evidence.clone());
         let (class, text) = explained.map(|explained| (explained.class.to_owned(), explained.text)).unzip();

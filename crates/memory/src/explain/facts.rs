@@ -205,9 +205,11 @@ impl Facts {
         }
     }
 
-    /// Notes that a phase began; one that is not later than the last says nothing.
+    /// Notes that a phase began. Ranks go at their own pace, so one that is not later than the last says nothing; only a draft model may come after the
+    /// graphs of its target.
     pub fn begin(&mut self, phase: Phase, place: &Place) {
-        if phase > self.phase() {
+        let is_new = !self.phases.iter().any(|(known, _)| *known == phase);
+        if is_new && (phase > self.phase() || phase == Phase::DraftLoad) {
             self.phases.push((phase, place.clone()));
         }
     }
@@ -230,6 +232,12 @@ impl Facts {
         if let Some(rank) = at.and_then(|at| self.ranks.get_mut(at)).filter(|rank| rank.amounts.len() < AMOUNTS) {
             rank.amounts.push(Amount { name, figure, place: place.clone() });
         }
+    }
+
+    /// Keeps a message in place of the last one of its name.
+    pub fn renew(&mut self, name: &'static str, text: &str, label: &str, place: &Place) {
+        self.messages.retain(|message| message.name != name);
+        self.note(name, text, label, place);
     }
 
     /// Keeps a message.

@@ -99,8 +99,8 @@ pub fn raised(text: &str) -> Option<Raised> {
     let found = ERROR.captures(text)?;
     let (kind, whole) = (found.get(1)?, found.get(0)?);
     let before: String = text[..kind.start()].chars().take(KEPT / 2).collect();
-    // Words before a bare type without a message are prose.
-    if whole.end() == text.len() && !before.trim().is_empty() {
+    // An error that is only mentioned, as in a warning about an import, is none of this process's own.
+    if !(before.trim().is_empty() || before.contains("exception")) {
         return None;
     }
     let message = text[whole.end()..].chars().take(KEPT).collect();
@@ -139,6 +139,7 @@ mod tests {
     fn prose_and_source_lines_are_no_errors() {
         assert_eq!(raised("    raise ValueError(\"ValueError: x\")"), None);
         assert_eq!(raised("Ignore import error when loading x: cannot import"), None);
+        assert_eq!(raised("Failed to import x: ImportError: no such thing"), None);
         assert_eq!(raised("this may be a RuntimeError"), None);
         assert_eq!(raised("KeyboardInterrupt").map(|raised| raised.kind), Some("KeyboardInterrupt".into()));
     }

@@ -2,11 +2,12 @@
 //!
 //! [`note`] keeps them as messages of the facts, under the names below, whatever the engine.
 
-use crate::line::{Line, Place};
-
+use super::causes::device::OutOfMemory;
 use super::facts::{FAILURES, Failure};
 use super::failure::{Raised, Tracebacks};
 use super::{Facts, Reader};
+use crate::figures::rounded;
+use crate::line::{Line, Place};
 
 /// The engine's name where lines of no engine stand there.
 pub const NOBODY: &str = "unknown";
@@ -120,6 +121,20 @@ pub fn fail(facts: &mut Facts, raised: Raised, label: &str, place: &Place) {
         let Raised { kind, message, through } = raised;
         facts.failures.push(Failure { kind, message, place: place.clone(), phase, label: label.to_owned(), through });
     }
+}
+
+/// The size of the card in GiB, and the lines that say it: what `nvidia-smi` prints, or PyTorch in an error.
+#[must_use]
+pub fn card(facts: &Facts) -> Option<(f64, Vec<Place>)> {
+    let listed = facts.messages_of(CARD).find_map(|message| {
+        let rest = message.text.split_once("MiB / ")?.1;
+        let mib = rounded(rest.trim_start()).filter(|_| rest.contains("MiB"))?;
+        Some((mib.value / 1024.0, vec![message.place.clone()]))
+    });
+    listed.or_else(|| {
+        let (failure, total) = facts.failures.iter().find_map(|failure| Some((failure, OutOfMemory::of(failure)?.total?)))?;
+        Some((total.value, vec![failure.place.clone()]))
+    })
 }
 
 /// A reader of what any process says.

@@ -6,15 +6,15 @@ use bystander_model::ids::TrialId;
 
 use super::inputs::Inputs;
 use super::seen::Seen;
-use super::version::Fingerprint;
 use crate::figures::{decimal, fraction, is_exact, whole};
 use crate::formula::{Cell, Sizing};
+use crate::version::{Release, Versions};
 
 /// The releases whose sizing the formula is, from the first to the last.
-pub(crate) const FORMULA: ((u32, u32), (u32, u32)) = ((5, 3), (5, 13));
+pub(crate) const FORMULA: (Release, Release) = (Release(0, 5, 3), Release(0, 5, 13));
 
 /// Makes the report.
-pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Fingerprint, trial: TrialId) -> BudgetReport {
+pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Versions, trial: TrialId) -> BudgetReport {
     let sizing = inputs.sizing;
     let equation = sizing.equation();
     let mut evidence = inputs.evidence;
@@ -102,7 +102,7 @@ fn cap_sentence(seen: &Seen) -> Option<String> {
     binds.then(|| format!("max_total_tokens caps the pool at {} tokens, whatever the memory would allow.", whole(cap)))
 }
 
-fn not_modelled(seen: &Seen, version: &Fingerprint) -> Vec<String> {
+fn not_modelled(seen: &Seen, version: &Versions) -> Vec<String> {
     let mut all = Vec::new();
     if !version.is_possible() {
         all.push("The lines fit no published release of SGLang; the formula is that of 0.5.3 to 0.5.13.".to_owned());
@@ -117,7 +117,7 @@ fn not_modelled(seen: &Seen, version: &Fingerprint) -> Vec<String> {
     let arguments = seen.arguments.as_ref().map(|read| &read.value);
     if arguments.is_some_and(|arguments| arguments.speculative) {
         let draft = "Weights and KV cache of the draft model come out of what is left over";
-        all.push(if version.is_within((5, 7), (5, 13)) {
+        all.push(if version.is_within(Release(0, 5, 7), Release(0, 5, 13)) {
             format!("{draft}.")
         } else {
             format!("{draft}; up to 0.5.6 the pool also grows by draft tokens.")

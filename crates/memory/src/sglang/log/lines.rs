@@ -1,0 +1,310 @@
+//! The lines of a start: what each says, by the text that it holds.
+
+use bystander_model::budget::Figure;
+use bystander_model::memory::Phase;
+
+use super::text::{add, after, scaled, sum_after, tp_rank};
+use super::{Start, names};
+use crate::explain::facts::RankFacts;
+use crate::line::Place;
+
+/// What reads a line from the text on by which it was found.
+type Take = fn(&mut At<'_>, &str);
+
+/// Texts, and what reads a line that holds one; the first one counts.
+const LINES: &[(&str, Take)] = &[
+    ("Load weight begin", load_begin),
+    ("Load weight end", load_end),
+    ("Init torch distributed begin", |at, _| at.begin(Phase::ParallelInit)),
+    ("Init parallel begin", |at, _| at.begin(Phase::ParallelInit)),
+    ("Init torch distributed ends", |at, rest| at.amount(names::INIT_USED, rest, "mem usage=")),
+    ("Memory baseline taken", |at, rest| at.amount(names::INIT_USED, rest, "mem usage=")),
+    ("Using KV cache dtype: ", |at, rest| at.setting(names::KV_DTYPE, rest["Using KV cache dtype: ".len()..].trim())),
+    ("GB of the KV budget", |at, _| at.amount(names::MM_RESERVED, at.text, "Reserving ")),
+    ("liding window memory pool", sliding),
+    ("full_layer_tokens=", sliding),
+    ("Mamba Cache is allocated", state),
+    ("SWAKVPool mem usage: ", |at, rest| at.amount(names::SWA_GIB, rest, "mem usage: ")),
+    ("KV Cache is allocated", pool),
+    ("KV cache allocated", pool),
+    ("VA upper bound", |at, _| at.note(names::RESIZED)),
+    ("Post-capture KV sizing", |at, _| at.note(names::RESIZED)),
+    ("Memory pool end", pool_end),
+    ("raph begin", graph_begin),
+    ("raph end", graph_end),
+    ("Capturing batches", progress),
+    ("Capturing num tokens", progress),
+    ("Registering ", |at, rest| {
+        if rest.contains("cuda graph addresses") {
+            at.note_first(names::REGISTERED)
+        }
+    }),
+    ("Pre-allocating symmetric memory pool with ", |at, rest| at.amount(names::SYMMETRIC, rest, "pool with ")),
+    ("All Reduce config: ", all_reduce),
+    ("is larger than the profiled value ", |at, rest| at.count(names::PROFILED, rest, "profiled value ")),
+    ("max_running_requests was reduced", |at, _| at.note_first(names::REDUCED)),
+    ("max_total_num_tokens=", last_line),
+    ("Retract requests", |at, _| at.note_first(names::RETRACTED)),
+    ("Prefill out of memory", |at, _| at.note_first(names::POOL_EXHAUSTED)),
+    ("Decode out of memory", |at, _| at.note_first(names::POOL_EXHAUSTED)),
+    ("alloc_req_slots runs out of memory", |at, _| at.note_first(names::POOL_EXHAUSTED)),
+    ("Setup Custom allreduce failed", |at, _| at.note_first(names::ALL_REDUCE_FAILED)),
+    ("llreduce is disabled", |at, _| at.note_first(names::ALL_REDUCE_OFF)),
+    ("there are other ranks that didn't finish loading", |at, _| at.note_first(names::RANK_WAITS)),
+    ("DSV4 memory calculation", |at, _| at.note_first(names::OTHER_POOL)),
+    ("[unified-memory-pool]", |at, _| at.note_first(names::OTHER_POOL)),
+    ("fired up and ready to roll", served),
+    ("Application startup complete", |at, _| at.begin(Phase::WarmUp)),
+    ("sglang.launch_server", |at, _| at.note_first(names::COMMAND)),
+    ("sglang serve", |at, _| at.note_first(names::COMMAND)),
+];
+
+/// Texts that any Python program may print; they tell nothing of the engine.
+const ANYBODY: &[&str] = &["Application startup complete", "Registering ", "llreduce is disabled", "raph begin", "raph end", "Capturing "];
+
+/// Texts of which each line that is read here holds one; long enough to be rare.
+pub(super) const TEXTS: &[&str] = &[
+    "avail mem=",
+    "mem usage",
+    "#tokens: ",
+    "Init torch distributed",
+    "Init parallel begin",
+    "Using KV cache dtype",
+    "GB of the KV budget",
+    "_layer_tokens=",
+    "Mamba Cache is allocated",
+    "Post-capture KV sizing",
+    "Capturing batches",
+    "Capturing num tokens",
+    "cuda graph addresses",
+    "Pre-allocating symmetric memory",
+    "All Reduce config: ",
+    "is larger than the profiled value ",
+    "max_running_requests was reduced",
+    "max_total_num_tokens=",
+    "server_args=",
+    "Retract requests",
+    "out of memory",
+    "Setup Custom allreduce",
+    "llreduce is disabled",
+    "didn't finish loading",
+    "DSV4 memory calculation",
+    "[unified-memory-pool]",
+    "fired up and ready to roll",
+    "Application startup complete",
+];
+
+/// Parts of errors that no other engine prints.
+const ERRORS: &[&str] = &[
+    "--mem-fraction-static",
+    "The memory capacity is unbalanced",
+    "No GPU memory values found",
+    "hybrid (mamba",
+    "Hybrid (mamba",
+    "SWA pool ",
+    "max_running_request is zero",
+    "Capture cuda graph failed",
+];
+
+/// Whether an error is SGLang's own.
+pub(super) fn is_ours(message: &str) -> bool {
+    ERRORS.iter().any(|error| message.contains(error))
+}
+
+/// A line of one rank of a start.
+pub(super) struct At<'a> {
+    start: &'a mut Start,
+    label: &'a str,
+    text: &'a str,
+    place: &'a Place,
+}
+
+/// Reads a line; says whether it is one of SGLang's own.
+pub(super) fn take(start: &mut Start, label: &str, text: &str, place: &Place) -> bool {
+    let Some((at, (sought, take))) = LINES.iter().find_map(|line| text.find(line.0).map(|at| (at, line))) else { return is_ours(text) };
+    let is_at_run_time =
+        matches!(*sought, "Retract requests" | "Prefill out of memory" | "Decode out of memory" | "alloc_req_slots runs out of memory");
+    // What a server prints of its memory once it serves is of another time: weights that are updated, memory that is lent.
+    if start.facts.served.is_none() || is_at_run_time {
+        take(&mut At { start, label, text, place }, &text[at..]);
+    }
+    let is_command = sought.starts_with("sglang");
+    !is_command && !ANYBODY.iter().any(|anybody| sought.starts_with(anybody))
+}
+
+/// Whether a line is one that a start prints once for each rank, and has printed already.
+pub(super) fn is_double(start: &Start, label: &str, text: &str) -> bool {
+    let is_speculative = start.facts.settings.get("speculative_algorithm").is_some();
+    let rank = start.facts.ranks.iter().find(|rank| rank.label == label);
+    let has = |name: &str| rank.is_some_and(|rank| rank.first(name).is_some());
+    let has_ended = start.facts.served.is_some() || !start.facts.failures.is_empty();
+    if text.contains("Load weight begin") {
+        let again = has(names::LOAD_BEGIN) && start.has_arguments && !is_speculative;
+        return again || (has_ended && start.has_begun() && !start.has_arguments);
+    }
+    if text.contains("Load weight end") {
+        return has(names::LOAD_END) && !has(names::DRAFT_LOAD_BEGIN) && !is_speculative;
+    }
+    if text.contains("max_total_num_tokens=") {
+        return has(names::TOKENS) && !is_speculative && text.contains("context_len=");
+    }
+    text.contains("fired up and ready to roll") && start.facts.served.is_some()
+}
+
+impl At<'_> {
+    fn rank(&self) -> Option<&RankFacts> {
+        self.start.facts.ranks.iter().find(|rank| rank.label == self.label)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.rank().is_some_and(|rank| rank.first(name).is_some())
+    }
+
+    fn keep(&mut self, name: &'static str, figure: Figure) {
+        self.start.facts.amount(self.label, tp_rank(self.label), name, figure, self.place);
+    }
+
+    fn amount(&mut self, name: &'static str, rest: &str, before: &str) {
+        if let Some(figure) = after(rest, before) {
+            self.keep(name, figure);
+        }
+    }
+
+    /// A count, which is printed whole.
+    fn count(&mut self, name: &'static str, rest: &str, before: &str) {
+        if let Some(figure) = after(rest, before) {
+            self.keep(name, Figure::exact(figure.value));
+        }
+    }
+
+    fn begin(&mut self, phase: Phase) {
+        self.start.facts.begin(phase, self.place);
+        if self.start.phases.len() < crate::explain::facts::RANKS || self.start.phases.contains_key(self.label) {
+            self.start.phases.insert(self.label.to_owned(), phase);
+        }
+    }
+
+    fn setting(&mut self, name: &str, value: &str) {
+        self.start.facts.settings.set(name, value, self.place);
+    }
+
+    fn note(&mut self, name: &'static str) {
+        self.start.facts.note(name, self.text, self.label, self.place);
+    }
+
+    /// Keeps the first few lines of a kind that may come by the thousand.
+    fn note_first(&mut self, name: &'static str) {
+        if self.start.facts.messages_of(name).count() < 16 {
+            self.note(name);
+        }
+    }
+}
+
+fn load_begin(at: &mut At<'_>, rest: &str) {
+    let is_draft = at.has(names::LOAD_END);
+    at.amount(if is_draft { names::DRAFT_LOAD_BEGIN } else { names::LOAD_BEGIN }, rest, "avail mem=");
+    let after_pools = is_draft && at.has(names::POOL_END);
+    at.begin(if after_pools { Phase::DraftLoad } else { Phase::WeightLoad });
+}
+
+fn load_end(at: &mut At<'_>, rest: &str) {
+    let is_draft = at.has(names::DRAFT_LOAD_BEGIN);
+    at.amount(if is_draft { names::DRAFT_LOAD_END } else { names::LOAD_END }, rest, "avail mem=");
+    if is_draft {
+        return;
+    }
+    at.amount(names::LOAD_USED, rest, "mem usage=");
+    at.note_first(names::LOADED);
+    if let Some(class) = rest.split_once("type=").and_then(|(_, rest)| rest.split([',', ' ']).next()) {
+        at.setting(names::MODEL_CLASS, class);
+    }
+    at.begin(Phase::PoolSizing);
+}
+
+fn sliding(at: &mut At<'_>, rest: &str) {
+    at.count(names::FULL_TOKENS, rest, "full_layer_tokens=");
+    at.count(names::SWA_TOKENS, rest, "swa_layer_tokens=");
+    at.begin(Phase::PoolSizing);
+}
+
+fn state(at: &mut At<'_>, rest: &str) {
+    if let Some(figure) = sum_after(rest, "size: ") {
+        at.keep(names::STATE_GIB, figure);
+    }
+    at.count(names::STATE_SLOTS, rest, "max_mamba_cache_size: ");
+    at.begin(Phase::PoolSizing);
+}
+
+fn pool(at: &mut At<'_>, rest: &str) {
+    let size = after(rest, "KV size: ").or_else(|| Some(add(after(rest, "K size: ")?, after(rest, "V size: ")?)));
+    let Some((tokens, size)) = after(rest, "#tokens: ").zip(size) else { return };
+    if at.has(names::POOL_END) {
+        at.keep(names::DRAFT_POOL_GIB, size);
+        return;
+    }
+    at.keep(names::POOL_TOKENS, Figure::exact(tokens.value));
+    at.keep(names::POOL_GIB, size);
+    at.begin(Phase::PoolSizing);
+}
+
+fn pool_end(at: &mut At<'_>, rest: &str) {
+    let is_draft = at.has(names::POOL_END);
+    at.amount(if is_draft { names::DRAFT_POOL_END } else { names::POOL_END }, rest, "avail mem=");
+}
+
+fn graph_begin(at: &mut At<'_>, rest: &str) {
+    if at.text.contains("Capture ") {
+        at.amount(names::GRAPH_BEGIN, rest, "avail mem=");
+        at.begin(Phase::GraphCapture);
+    }
+}
+
+fn graph_end(at: &mut At<'_>, rest: &str) {
+    if at.text.contains("Capture ") {
+        at.amount(names::GRAPH_USED, rest, "mem usage=");
+        at.amount(names::GRAPH_END, rest, "avail mem=");
+        at.begin(Phase::GraphCapture);
+    }
+}
+
+fn progress(at: &mut At<'_>, rest: &str) {
+    // The bar is redrawn for each step; the last one tells how far it came.
+    at.start.facts.renew(names::PROGRESS, rest, at.label, at.place);
+    if let Some(figure) = after(rest, "avail_mem=") {
+        if let Some(rank) = at.start.facts.ranks.iter_mut().find(|rank| rank.label == at.label) {
+            rank.amounts.retain(|amount| amount.name != names::CAPTURING);
+        }
+        at.keep(names::CAPTURING, figure);
+    }
+    at.begin(Phase::GraphCapture);
+}
+
+fn all_reduce(at: &mut At<'_>, rest: &str) {
+    if let Some(sum) = after(rest, "symmetric_memory = ").zip(after(rest, "local_buffer = ")).map(|(a, b)| add(a, b)) {
+        at.keep(names::ALL_REDUCE, scaled(sum, 1.0 / 1024.0));
+    }
+}
+
+fn last_line(at: &mut At<'_>, rest: &str) {
+    if !rest.contains("context_len=") {
+        return;
+    }
+    for (name, before) in
+        [(names::TOKENS, "max_total_num_tokens="), (names::MAX_RUNNING, "max_running_requests="), (names::CONTEXT, "context_len=")]
+    {
+        at.count(name, rest, before);
+    }
+    let free = after(rest, "available_gpu_mem=").or_else(|| after(rest, "available_cpu_mem="));
+    if let Some(figure) = free {
+        at.keep(names::FINAL, figure);
+    }
+}
+
+fn served(at: &mut At<'_>, _rest: &str) {
+    at.begin(Phase::Serving);
+    at.start.facts.served = Some(at.place.clone());
+    // What was reported before did not end it.
+    at.start.facts.failures.clear();
+    at.start.fatal.clear();
+    at.start.wrappers.clear();
+}

@@ -1,0 +1,236 @@
+//! The device ran out of memory: in which phase, and who held it.
+
+use bystander_model::budget::Figure;
+use bystander_model::memory::{Advice, CauseClass, Certainty, Direction, Phase};
+
+use crate::explain::causes::device::{OutOfMemory, out_of_memory_with_room};
+use crate::explain::facts::Failure;
+use crate::explain::judge::phase_words;
+use crate::explain::{Case, Found, spoken};
+use crate::figures::{decimal, fraction};
+use crate::sglang::advice::{self, down_somewhat, knob, not_the_fraction};
+use crate::sglang::names;
+use crate::sglang::sizing::{fraction as used, sized};
+
+/// The failure and its numbers, where the first failure is a device out of memory.
+fn oom<'a>(case: &Case<'a>) -> Option<(&'a Failure, OutOfMemory)> {
+    let failure = case.facts.failure()?;
+    Some((failure, OutOfMemory::of(failure)?))
+}
+
+/// The platform cannot hand out what it reports.
+pub(super) fn refused_with_room(case: &Case<'_>) -> Option<Found> {
+    let found = out_of_memory_with_room(case)?;
+    let advice = down_somewhat(
+        "A lower fraction may stay below what the platform can really hold. On WSL2 look for dxgkio_make_resident in dmesg; this is not fragmentation.",
+    );
+    Some(found.advise(advice))
+}
+
+/// Several ranks on one card, the others empty.
+pub(super) fn wrong_device(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = oom(case)?;
+    let (others, own, total) = (oom.others()?, oom.own?, oom.total?);
+    let ranks = case.facts.settings.number("tp_size").unwrap_or(1.0) * case.facts.settings.number("pp_size").unwrap_or(1.0);
+    let elsewhere = case.facts.ranks.iter().find(|rank| rank.label == failure.label).and_then(|rank| rank.rank).zip(oom.gpu);
+    let is_foreign_card = elsewhere.is_some_and(|(rank, gpu)| rank != gpu && ranks > 1.0 && failure.label.contains("TP"));
+    if others.low < 0.5 * total.value || !(ranks > 1.0 || is_foreign_card) || own.value > 0.25 * total.value {
+        return None;
+    }
+    let text = format!(
+        "This rank holds {} GiB of a card of {} GiB that is full: {} GiB are held by others, as where several ranks of one server use the same device while other cards stay empty",
+        decimal(own.value, 2),
+        decimal(total.value, 2),
+        decimal(others.value, 2)
+    );
+    let advice = not_the_fraction(
+        "Look at nvidia-smi: if the other cards are empty, the mapping of ranks to devices is wrong (CUDA_VISIBLE_DEVICES, --base-gpu-id, --gpu-id-step); if they are as full, another process holds them. It is no matter of sizing.",
+    );
+    let certainty = if is_foreign_card { Certainty::Likely } else { Certainty::Possible };
+    Some(Found::new(CauseClass::WrongDevice, certainty, text, [failure.place.clone()]).advise(advice))
+}
+
+/// Others hold a good part of the card.
+pub(super) fn held_by_others(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = oom(case)?;
+    let (others, own, total) = (oom.others()?, oom.own?, oom.total?);
+    if others.low < (0.1 * total.value).max(1.5) {
+        return None;
+    }
+    let text = format!(
+        "The card ran out of memory during {}, and {} GiB of its {} GiB are held by others, {} GiB by this process",
+        phase_words(failure.phase),
+        decimal(others.value, 2),
+        decimal(total.value, 2),
+        decimal(own.value, 2)
+    );
+    let advice = not_the_fraction(
+        "Find who holds the rest (nvidia-smi shows the processes) and end it, or use another card; no fraction helps as long as it is there.",
+    );
+    Some(Found::new(CauseClass::OtherProcessHoldsMemory, Certainty::Likely, text, [failure.place.clone()]).advise(advice))
+}
+
+/// The weights do not fit on the card at all.
+pub(super) fn during_load(case: &Case<'_>) -> Option<Found> {
+    let (failure, _) = oom(case)?;
+    if !matches!(failure.phase, Phase::WeightLoad | Phase::ParallelInit) || case.facts.phases.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "The card ran out of memory during {}: the weights do not fit, whatever the static fraction is",
+        phase_words(failure.phase)
+    );
+    let advice = not_the_fraction(
+        "It is not used before the weights are there. Spread them over more GPUs (--tp-size, --pp-size), or use a quantised checkpoint.",
+    );
+    Some(Found::new(CauseClass::FractionBelowWeights, Certainty::Likely, text, [failure.place.clone()]).advise(advice))
+}
+
+/// The pool was sized, and could not be allocated.
+pub(super) fn during_pools(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = oom(case)?;
+    if failure.phase != Phase::PoolSizing {
+        return None;
+    }
+    let text = "The KV cache was sized, and then could not be allocated as a whole: what is not in the sizing (the request table, a second pool, memory that another process took meanwhile) did not fit beside it";
+    let found = Found::new(CauseClass::HeadroomOutsideStatic, Certainty::Likely, text, [failure.place.clone()]);
+    Some(found.advise(down(case, &oom)))
+}
+
+/// Graphs did not fit into what the fraction leaves over.
+pub(super) fn during_capture(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = match oom(case) {
+        Some(found) => found,
+        None => {
+            let failure = case
+                .facts
+                .failures
+                .iter()
+                .find(|failure| failure.message.contains("Capture cuda graph failed") && failure.message.contains("out of memory"))?;
+            (failure, OutOfMemory::read(&failure.message))
+        }
+    };
+    if failure.phase != Phase::GraphCapture && !failure.message.contains("Capture cuda graph failed") {
+        return None;
+    }
+    let left = case.facts.ranks.iter().find_map(|rank| rank.last(names::CAPTURING).or_else(|| rank.last(names::GRAPH_BEGIN)));
+    let left_words = left.map_or_else(String::new, |left| format!("; {} GiB were left for them", decimal(left.figure.value, 2)));
+    let text =
+        format!("CUDA graphs did not fit into what the static fraction leaves over{left_words}: here the fraction has to go down, not up");
+    let places = [failure.place.clone()].into_iter().chain(left.map(|left| left.place.clone()));
+    let found = Found::new(CauseClass::GraphCaptureHeadroom, Certainty::Shown, text, places).advise(down(case, &oom));
+    Some(found.advise(knob(
+        graphs_knob(case),
+        Direction::Down,
+        "Fewer and smaller graphs need less; batches beyond the largest run without one.",
+    )))
+}
+
+/// The knob of graph sizes by release.
+pub(super) fn graphs_knob(case: &Case<'_>) -> &'static str {
+    if case.facts.settings.setting("cuda_graph_max_bs_decode").is_some() { "cuda_graph_max_bs_decode" } else { "cuda_graph_max_bs" }
+}
+
+/// The first requests, or later ones, did not fit.
+pub(super) fn at_run_time(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = oom(case)?;
+    if !matches!(failure.phase, Phase::WarmUp | Phase::Serving) {
+        return None;
+    }
+    let text = format!(
+        "The card ran out of memory during {}: activations of requests have to fit into what the static fraction leaves over",
+        phase_words(failure.phase)
+    );
+    let found = Found::new(CauseClass::RuntimeActivation, Certainty::Likely, text, [failure.place.clone()]).advise(down(case, &oom));
+    Some(found.advise(knob("chunked_prefill_size", Direction::Down, "Smaller chunks of prompts need less at once.")))
+}
+
+/// Something that is allocated outside of the fraction did not fit, and the process holds the card alone.
+pub(super) fn outside_of_the_share(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = oom(case)?;
+    let symmetric = is_symmetric(case, &oom);
+    let what = if symmetric { "the memory that --enable-symm-mem allocates in advance" } else { "what is allocated outside of it" };
+    let used = used(case.facts).map(|(value, _)| value);
+    let numbers = oom.total.zip(used).map_or_else(String::new, |(total, used)| {
+        let outside = total.value * (1.0 - used);
+        format!("; a fraction of {} leaves {} GiB of {} for everything else", fraction(used), decimal(outside, 2), decimal(total.value, 2))
+    });
+    let missing = short(&oom).map_or_else(String::new, |short| format!("; {} GiB are missing", decimal(short.value, 2)));
+    let text = format!("The card ran out of memory for {what}: the static fraction leaves too little beside it{numbers}{missing}");
+    let mut found = Found::new(
+        CauseClass::HeadroomOutsideStatic,
+        if symmetric { Certainty::Likely } else { Certainty::Possible },
+        text,
+        [failure.place.clone()],
+    );
+    found.advice.push(down(case, &oom));
+    if symmetric {
+        found.advice.push(knob(
+            "SGLANG_SYMM_MEM_PREALLOC_GB_SIZE",
+            Direction::Down,
+            "This environment variable says how much is allocated in advance (4 where it is not set).",
+        ));
+    }
+    Some(found)
+}
+
+/// Whether it was the allocation in advance of symmetric memory: 4 GiB in one piece where nothing else is set.
+fn is_symmetric(case: &Case<'_>, oom: &OutOfMemory) -> bool {
+    let Some(tried) = oom.tried else { return false };
+    let asked = case.facts.ranks.iter().find_map(|rank| rank.first(names::SYMMETRIC)).map(|amount| amount.figure.value);
+    let on = case.facts.settings.flag("enable_symm_mem");
+    let size = asked.unwrap_or(4.0);
+    (tried.value - size).abs() < 0.006 && on != Some(false)
+}
+
+fn short(oom: &OutOfMemory) -> Option<Figure> {
+    let (tried, free) = (oom.tried?, oom.free?);
+    let short = Figure { value: tried.value - free.value, low: tried.low - free.high, high: tried.high - free.low };
+    (short.low > 0.0).then_some(short)
+}
+
+/// Lower the fraction by what was missing, where it is known.
+fn down(case: &Case<'_>, oom: &OutOfMemory) -> Advice {
+    let sized = sized(case.facts);
+    let used = used(case.facts).map(|(value, _)| value);
+    let base = sized.as_ref().map(|sized| sized.sizing.total.value).or_else(|| oom.total.map(|total| total.value));
+    match (used, base, short(oom)) {
+        (Some(used), Some(base), Some(short)) => advice::down(used, base, short, sized.as_ref()),
+        (None, Some(base), Some(short)) => {
+            let by = short.value / base;
+            down_somewhat(format!(
+                "Lower it by at least {}: {} GiB were missing of {}.",
+                decimal(by, 4),
+                decimal(short.value, 2),
+                decimal(base, 2)
+            ))
+        }
+        _ => down_somewhat("Lower it, so that more is left over for what comes after the pool."),
+    }
+}
+
+/// A capture that stands still at its first step, with next to no memory: an error that nobody prints.
+pub(super) fn capture_stands_still(case: &Case<'_>) -> Option<Found> {
+    let facts = case.facts;
+    let nothing = facts.message(names::REGISTERED).filter(|message| message.text.contains("Registering 0 cuda graph addresses"))?;
+    let ended = facts.served.is_some() || facts.ranks.iter().any(|rank| rank.first(names::GRAPH_END).is_some());
+    if ended || facts.failure().is_some() {
+        return None;
+    }
+    let left = facts.ranks.iter().find_map(|rank| rank.last(names::CAPTURING).or_else(|| rank.last(names::GRAPH_BEGIN)));
+    let left_words = left.map_or_else(String::new, |left| format!(" with {} GiB left", decimal(left.figure.value, 2)));
+    let step = facts.message(names::PROGRESS).filter(|progress| progress.text.contains("0/")).map_or("", |_| " at its first size");
+    let text = format!(
+        "The capture of CUDA graphs stands still{step}{left_words}, and no graph was registered: memory ran out in it without an error, which is not a fault of the network"
+    );
+    let places = [nothing.place.clone()].into_iter().chain(left.map(|left| left.place.clone()));
+    let advice = down_somewhat("Lower it so that the graphs fit. Start once with --disable-custom-all-reduce to see the error itself.");
+    let also = knob(graphs_knob(case), Direction::Down, "Fewer and smaller graphs need less.");
+    Some(Found::new(CauseClass::GraphCaptureHeadroom, Certainty::Likely, text, places).advise(advice).advise(also))
+}
+
+/// Whether a kill by the kernel is the likelier end than anything that was printed.
+#[must_use]
+pub(super) fn was_killed(case: &Case<'_>) -> bool {
+    case.facts.message(spoken::OOM_KILLED).or_else(|| case.facts.message(spoken::KILLED)).is_some()
+}
