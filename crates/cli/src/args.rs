@@ -195,8 +195,36 @@ pub(crate) struct DoctorArgs {
 /// The verbs of `memory`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
+    /// Say where the memory of a server went, what failed first and which knob to turn, from its log.
+    Explain(MemoryExplainArgs),
     /// Plan a start: bytes per token, weights, tokens, and which fractions work, by the rules of SGLang and of vLLM.
     Plan(Box<MemoryPlanArgs>),
+}
+
+/// Arguments of `memory explain`.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Reads logs of SGLang and vLLM and says, for each start of each server: engine and version, how far it came, what failed first, where the \
+memory of each rank went, how the KV cache was sized, and which knob to turn which way. Nothing is started.\n\n\
+  memory explain server.log\n\
+  kubectl logs engine-0 | bystander memory explain -\n\
+  memory explain before.log after.log      what differs between the two\n\
+  memory explain RUN                       every trial of a run\n\n\
+Logs may be compressed (gzip, zstd), coloured, and carry the prefixes of Docker, Compose, Kubernetes and journald; servers that write into one log are told \
+apart by these. A directory stands for the logs in it.",
+    after_help = "Figures from a log are rounded there: they stand with the range that this leaves. What is not modelled is said to be not modelled.\n\n\
+Exit codes: 0 a server was found and explained; 2 no line of an engine was found; 3 a log could not be read."
+)]
+pub(crate) struct MemoryExplainArgs {
+    /// Logs: files, directories, `-` for standard input, or a run by its id or archive.
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) logs: Vec<OsString>,
+    /// The card, such as `h100` or `96GiB`, where the log does not say it: memory that was taken before the start is then seen.
+    #[arg(long, value_name = "GPU")]
+    pub(crate) gpu: Option<String>,
+    /// The KV cache that is wanted, such as `10GiB` or `10GB`: the fraction that gives it is told.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) want: Option<String>,
 }
 
 /// Arguments of `memory plan`.

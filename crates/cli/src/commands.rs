@@ -30,7 +30,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Show(show) => show::run(&show, state, &mut output),
         Command::Export(export) => export::run(&export, state, &mut output),
         Command::Patch(patch) => patch::run(&patch, state, &mut output),
-        Command::Memory(command) => memory::run(&command, &mut output),
+        Command::Memory(command) => memory::run(&command, state, &mut output),
         Command::Doctor(args) => doctor::run(&args, state, &mut output),
     };
     let code = done.unwrap_or_else(|failure| {

@@ -24,7 +24,7 @@ use bystander_model::FORMAT;
 use bystander_model::archive::Manifest;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::ids::{RunId, TimeNs};
-use bystander_model::memory::Planned;
+use bystander_model::memory::{Explained, Planned};
 use bystander_model::patch::{ApplyReport, DiffReport, PatchReport};
 use bystander_model::printed::{DoctorReport, ErrorKind, ErrorReport, ErrorSaid, Finding, ListedRun, RunList, TrialDiff, TrialDifference};
 use bystander_model::report::Report;
@@ -314,6 +314,16 @@ impl Output {
             return self.json(&TrialDiff { format: FORMAT, first: first.id, second: second.id, differences });
         }
         self.data(plan::differences(first, second, differences).as_bytes());
+    }
+
+    /// Prints where the memory of servers went.
+    pub(crate) fn memory_explained(&mut self, explained: &Explained) {
+        if self.json {
+            self.answered = true;
+            return self.json(explained);
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::memory_explain_text(explained, &style).as_bytes());
     }
 
     /// Prints a plan of memory.

@@ -16,9 +16,12 @@
 //! process may print (a kill, an error of NCCL, a device out of memory) is noted by [`spoken::note`] under names of its own.
 
 pub mod causes;
+mod compare;
+mod document;
 pub mod facts;
 pub mod failure;
 pub mod judge;
+mod several;
 pub mod spoken;
 
 use std::collections::BTreeMap;
@@ -27,6 +30,7 @@ use std::sync::{Arc, LazyLock};
 use bystander_model::memory::{Advice, CauseClass, Certainty, Formula, Rank};
 use regex::bytes::Regex;
 
+pub use document::{Asked, document};
 pub use facts::Facts;
 pub use judge::judge;
 
@@ -154,6 +158,8 @@ pub struct Explainer {
 /// What one log held.
 #[derive(Debug)]
 pub struct Read {
+    /// The log, as it is named in places.
+    pub source: Arc<str>,
     /// Every start of every server, in the order in which they begin.
     pub servers: Vec<Facts>,
     /// Lines in the log.
@@ -255,7 +261,7 @@ impl Explainer {
             facts.container = container.filter(|_| several);
             facts
         });
-        Read { servers: servers.collect(), lines: self.lines, bytes: self.bytes, is_binary: self.zeros > 8 }
+        Read { source: self.source, servers: servers.collect(), lines: self.lines, bytes: self.bytes, is_binary: self.zeros > 8 }
     }
 }
 

@@ -1,7 +1,7 @@
 //! JSON Schemas of what the commands print with `--json`, generated from the types themselves.
 
 use bystander_model::archive::Manifest;
-use bystander_model::memory::Planned;
+use bystander_model::memory::{Explained, Planned};
 use bystander_model::patch::PatchReport;
 use bystander_model::printed::{DoctorReport, DryRun, ErrorReport, RunList, TrialDiff};
 use bystander_model::report::Report;
@@ -55,6 +55,12 @@ pub fn dry_run() -> Value {
 #[must_use]
 pub fn export() -> Value {
     schema::<Manifest>()
+}
+
+/// Gives the schema of `memory explain --json`.
+#[must_use]
+pub fn memory_explain() -> Value {
+    schema::<Explained>()
 }
 
 /// Gives the schema of `memory plan --json`.

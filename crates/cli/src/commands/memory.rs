@@ -1,7 +1,9 @@
 //! `bystander memory`: where the GPU memory of an engine goes.
 
+mod explain;
 mod plan;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::MemoryCommand;
@@ -9,8 +11,9 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// Carries out a verb of `memory`.
-pub(crate) fn run(command: &MemoryCommand, output: &mut Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: &MemoryCommand, state: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
     match command {
+        MemoryCommand::Explain(args) => explain::run(args, state, output),
         MemoryCommand::Plan(args) => plan::run(args, output),
     }
 }

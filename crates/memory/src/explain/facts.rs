@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bystander_model::budget::Figure;
 use bystander_model::memory::Phase;
 
+use super::Asked;
 use crate::line::Place;
 use crate::version::Versions;
 
@@ -181,6 +182,8 @@ pub struct Facts {
     pub messages: Vec<Message>,
     /// Errors in the order of the log, those that only report others left out; empty where it served after them.
     pub failures: Vec<Failure>,
+    /// What the user says or wants beside the log.
+    pub asked: Asked,
     /// Why its numbers cannot be told from those of another server, where they cannot.
     pub entangled: Option<String>,
 }
@@ -201,6 +204,7 @@ impl Facts {
             ranks: Vec::new(),
             messages: Vec::new(),
             failures: Vec::new(),
+            asked: Asked::default(),
             entangled: None,
         }
     }

@@ -3,6 +3,7 @@
 use bystander_model::memory::{Cause, CauseClass, Certainty, Formula, MixedIn, Rank, Server, State};
 
 use super::causes::SHARED;
+use super::causes::platform::notes;
 use super::spoken::{KILLED, OOM_KILLED};
 use super::{Case, ENGINES, Engine, Facts, Found};
 
@@ -39,7 +40,7 @@ pub fn judge(facts: &Facts) -> Server {
         cause,
         advice,
         contradictions,
-        not_modelled: engine.map_or_else(Vec::new, |engine| (engine.not_modelled)(facts)),
+        not_modelled: engine.map_or_else(Vec::new, |engine| (engine.not_modelled)(facts)).into_iter().chain(notes(facts)).collect(),
     }
 }
 

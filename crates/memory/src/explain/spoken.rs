@@ -50,6 +50,7 @@ const NAMED: &[(&str, &str)] = &[
     ("SIGKILL", KILLED),
     ("/dev/shm", SHM),
     ("shared memory segment", SHM),
+    ("insufficient shared memory", SHM),
     ("NCCL error", NCCL),
     ("NCCL WARN", NCCL),
     ("DistBackendError", NCCL),
@@ -61,6 +62,8 @@ const NAMED: &[(&str, &str)] = &[
     ("dxgkrnl", WSL),
     ("MIG device", SLICE),
     ("MIG-GPU", SLICE),
+    ("vGPU", SLICE),
+    ("NVIDIA GRID", SLICE),
     ("NVIDIA GB10", UNIFIED),
     ("NVIDIA Thor", UNIFIED),
     ("VLLM::", LISTED),
@@ -83,6 +86,7 @@ pub const TEXTS: &[&str] = &[
     "exited with code 137",
     "/dev/shm",
     "shared memory segment",
+    "insufficient shared memory",
     "NCCL error",
     "NCCL WARN",
     "DistBackendError",
@@ -96,6 +100,8 @@ pub const TEXTS: &[&str] = &[
     "dxgkrnl",
     "MIG device",
     "MIG-GPU",
+    "vGPU",
+    "NVIDIA GRID",
     "NVIDIA GB10",
     "NVIDIA Thor",
     "VLLM::",
@@ -126,6 +132,9 @@ pub fn fail(facts: &mut Facts, raised: Raised, label: &str, place: &Place) {
 /// The size of the card in GiB, and the lines that say it: what `nvidia-smi` prints, or PyTorch in an error.
 #[must_use]
 pub fn card(facts: &Facts) -> Option<(f64, Vec<Place>)> {
+    if let Some(gib) = facts.asked.card_gib {
+        return Some((gib, Vec::new()));
+    }
     let listed = facts.messages_of(CARD).find_map(|message| {
         let rest = message.text.split_once("MiB / ")?.1;
         let mib = rounded(rest.trim_start()).filter(|_| rest.contains("MiB"))?;

@@ -164,7 +164,8 @@ fn plain(text: &str) -> String {
 }
 
 /// Bytes of a size; a number without a unit is none.
-pub(crate) fn size(text: &str) -> Option<f64> {
+#[must_use]
+pub fn size(text: &str) -> Option<f64> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let number: f64 = text[..end].parse().ok()?;

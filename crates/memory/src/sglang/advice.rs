@@ -82,6 +82,51 @@ fn what_it_gives(facts: &Facts, sized: &Sized, value: f64) -> String {
     format!("{} gives {tokens}{room}{table}.", fraction(value))
 }
 
+/// The fraction that gives a KV cache of the size that the user wants: `1 - (available - want) / total`.
+pub(crate) fn wanted(facts: &Facts, sized: &Sized) -> Option<Advice> {
+    let want = facts.asked.want_gib?;
+    let (sizing, kept) = (&sized.sizing, kept_back(facts, sized.sizing.total.value));
+    let at = |available: f64, total: f64| up_at_sixth(1.0 - (available - want) / total);
+    let even = Figure {
+        value: at(sizing.available.value, sizing.total.value),
+        low: at(sizing.available.high, sizing.total.low),
+        high: at(sizing.available.low, sizing.total.high),
+    };
+    let leaves = sizing.total.value * (1.0 - even.value);
+    let works = leaves >= kept / 2.0;
+    let value = works.then(|| (even.high * 100.0).ceil() / 100.0).filter(|value| *value < 1.0);
+    let text = if works {
+        format!(
+            "{} GiB of KV cache need a fraction above {}, which leaves {} GiB for everything else.",
+            decimal(want, 3),
+            fraction(even.value),
+            decimal(leaves, 2)
+        )
+    } else {
+        format!(
+            "{} GiB of KV cache would need a fraction above {}, which leaves too little for everything else: {} GiB.",
+            decimal(want, 3),
+            fraction(even.value),
+            decimal(leaves, 2)
+        )
+    };
+    let direction = if !works {
+        Direction::None
+    } else if even.value > sizing.fraction {
+        Direction::Up
+    } else {
+        Direction::Down
+    };
+    Some(Advice {
+        knob: FRACTION.into(),
+        direction,
+        break_even: Some(even),
+        recommended: value,
+        gives: value.map(|value| gives(sized, value)),
+        text,
+    })
+}
+
 /// Lower the fraction: what is allocated outside of it did not fit, and `short` GiB at least were missing of a base of `base` GiB.
 pub(crate) fn down(used: f64, base: f64, short: Figure, sized: Option<&Sized>) -> Advice {
     let at = |short: f64| ((used - short / base) * 1e6).floor() / 1e6;

@@ -10,7 +10,9 @@ use crate::explain::facts::{Amount, RankFacts};
 
 /// The ledger of each rank that printed free memory.
 pub(crate) fn ledger(facts: &Facts) -> Vec<Rank> {
-    facts.ranks.iter().filter_map(|rank| of_rank(facts, rank)).collect()
+    let mut all: Vec<Rank> = facts.ranks.iter().filter_map(|rank| of_rank(facts, rank)).collect();
+    all.sort_by(|a, b| (a.rank, &a.label).cmp(&(b.rank, &b.label)));
+    all
 }
 
 /// Lines that say how much memory is free, and what took the memory since the one before.
@@ -21,7 +23,6 @@ fn taken_by(name: &str) -> Option<TermName> {
         names::GRAPH_END | names::CAPTURING => TermName::Graphs,
         names::DRAFT_LOAD_BEGIN | names::GRAPH_BEGIN | names::FINAL => TermName::Workspace,
         // The pools are named one by one; what they do not account for stays over.
-        names::POOL_END | names::LOAD_BEGIN => return None,
         _ => return None,
     })
 }
@@ -36,6 +37,12 @@ fn minus(a: Figure, b: Figure) -> Figure {
 
 fn plus(a: Figure, b: Figure) -> Figure {
     Figure { value: a.value + b.value, low: a.low + b.low, high: a.high + b.high }
+}
+
+/// Without the last digits that adding up of decimals leaves.
+fn tidy(figure: Figure) -> Figure {
+    let tidy = |value: f64| (value * 1e9).round() / 1e9;
+    Figure { value: tidy(figure.value), low: tidy(figure.low), high: tidy(figure.high) }
 }
 
 const NOTHING: Figure = Figure::exact(0.0);
@@ -64,12 +71,17 @@ fn of_rank(facts: &Facts, rank: &RankFacts) -> Option<Rank> {
     let first = points.first().filter(|first| first.name != names::CAPTURING)?;
     let mut terms = Terms::default();
     let context = rank.first(names::INIT_USED).filter(|_| first.name == names::LOAD_BEGIN);
-    let total = context.map_or(first.figure, |used| plus(first.figure, used.figure));
-    let from = match context {
-        Some(used) => format!("free before process groups: {} + {}", first.place, used.place),
-        None => format!("free at the first line that says it: {}", first.place),
+    // Where the line before the weights is missing, the one after them says what they took.
+    let weights = rank.first(names::LOAD_USED).filter(|_| first.name == names::LOAD_END);
+    let (total, from) = match (context, weights) {
+        (Some(used), _) => (plus(first.figure, used.figure), format!("free before process groups: {} + {}", first.place, used.place)),
+        (None, Some(used)) => (plus(first.figure, used.figure), format!("free after the weights and what they took: {}", first.place)),
+        (None, None) => (first.figure, format!("free at the first line that says it: {}", first.place)),
     };
     terms.add(TermName::Total, total, from);
+    if let Some(used) = weights {
+        terms.add(TermName::Weights, used.figure, used.place.to_string());
+    }
     if let Some(used) = context {
         terms.add(TermName::Communication, used.figure, used.place.to_string());
     }
@@ -86,8 +98,9 @@ fn of_rank(facts: &Facts, rank: &RankFacts) -> Option<Rank> {
     let last = points.last()?;
     terms.add(TermName::Headroom, last.figure, last.place.to_string());
     terms.0.sort_by_key(|term| term.name);
+    terms.0.iter_mut().for_each(|term| term.gib = tidy(term.gib));
     let label = (!rank.label.is_empty()).then(|| rank.label.clone());
-    Some(Rank { label, rank: rank.rank, terms: terms.0, unexplained_gib: Some(unexplained) })
+    Some(Rank { label, rank: rank.rank, terms: terms.0, unexplained_gib: Some(tidy(unexplained)) })
 }
 
 /// The terms of the pools; gives what they leave unexplained of the drop.

@@ -5,11 +5,13 @@
 mod configuration;
 mod device;
 mod draft;
+mod host;
 mod running;
 mod sizing;
 mod state;
 
 use crate::explain::Rule;
+use crate::explain::causes::device as shared;
 
 /// The rules in their order.
 pub(super) static RULES: &[Rule] = &[
@@ -26,8 +28,8 @@ pub(super) static RULES: &[Rule] = &[
     sizing::not_enough,
     sizing::no_request,
     device::refused_with_room,
-    device::wrong_device,
-    device::held_by_others,
+    shared::wrong_device,
+    shared::held_by_others,
     draft::at_the_draft,
     device::during_load,
     device::during_pools,
@@ -36,6 +38,7 @@ pub(super) static RULES: &[Rule] = &[
     device::outside_of_the_share,
     device::capture_stands_still,
     configuration::peer_access,
+    host::too_much_on_the_host,
     running::exhausted,
     running::hybrid_starved,
     running::smaller_than_memory_allows,

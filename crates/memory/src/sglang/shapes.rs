@@ -25,6 +25,13 @@ const LATENT: [Latent; 2] = [
     },
 ];
 
+/// Bytes per token and rank by two bytes an element and by one, for a class that has latent attention of a published shape, whatever the path says.
+pub(super) fn cells_by_element(facts: &Facts) -> Option<[f64; 2]> {
+    let class = facts.settings.get(names::MODEL_CLASS)?;
+    let shape = LATENT.iter().find(|shape| shape.class == class)?;
+    Some([2, 1].map(|bytes| (shape.elements * shape.layers * bytes) as f64))
+}
+
 /// The bytes per token and rank that the class of the model has; `None` where the class, or the element type, leaves it open.
 pub(super) fn cell_of_class(facts: &Facts) -> Option<Cell> {
     let class = facts.settings.get(names::MODEL_CLASS)?;

@@ -60,10 +60,10 @@ pub(crate) fn fraction(facts: &Facts) -> Option<(f64, Place)> {
 
 /// Reads the inputs; `None` where one of the three is not known.
 pub(crate) fn sized(facts: &Facts) -> Option<Sized> {
-    let (_, total, counted) = facts.least(|rank| rank.first(names::LOAD_BEGIN))?;
+    let (total, total_place, counted) = total(facts)?;
     let (_, available, _) = facts.least(after_weights)?;
     let (fraction, said) = fraction(facts)?;
-    if total.figure.low <= 0.0 {
+    if total.low <= 0.0 {
         return None;
     }
     let before_kv = before_kv(facts);
@@ -72,12 +72,22 @@ pub(crate) fn sized(facts: &Facts) -> Option<Sized> {
         low: available.figure.low - before_kv.high,
         high: available.figure.high - before_kv.low,
     };
-    let sizing = Sizing { total: total.figure, available: available_figure, fraction };
+    let sizing = Sizing { total, available: available_figure, fraction };
     let printed = facts.ranks.iter().find_map(|rank| rank.first(names::PROFILED)).map(|amount| amount.figure.value);
     let printed = printed.or_else(|| pool_tokens(facts).filter(|tokens| cap(facts).is_none_or(|cap| *tokens < cap)));
     let cell = cell(facts, &sizing, printed);
-    let places = vec![total.place.clone(), available.place.clone(), said];
+    let places = vec![total_place, available.place.clone(), said];
     Some(Sized { sizing, cell, printed, before_kv, places, ranks: (counted, ranks_here(facts)) })
+}
+
+/// Free memory before the weights, the least over ranks: as printed, else what was left after them and what they took.
+fn total(facts: &Facts) -> Option<(Figure, Place, usize)> {
+    if let Some((_, total, counted)) = facts.least(|rank| rank.first(names::LOAD_BEGIN)) {
+        return Some((total.figure, total.place.clone(), counted));
+    }
+    let (rank, left, counted) = facts.least(|rank| rank.first(names::LOAD_END))?;
+    let used = rank.first(names::LOAD_USED)?;
+    Some((super::log::text::add(left.figure, used.figure), used.place.clone(), counted))
 }
 
 /// Ranks whose lines this log should hold.

@@ -106,6 +106,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("dry-run.schema.json", schema::dry_run()),
         ("export.schema.json", schema::export()),
         ("doctor.schema.json", schema::doctor()),
+        ("memory-explain.schema.json", schema::memory_explain()),
         ("memory-plan.schema.json", schema::memory_plan()),
         ("error.schema.json", schema::error()),
         ("watch-hit.schema.json", schema::watch_hit()),

@@ -1,9 +1,10 @@
 //! A device that ran out of memory: what PyTorch's message says of the card, of this process and of others.
 
 use bystander_model::budget::Figure;
-use bystander_model::memory::{CauseClass, Certainty};
+use bystander_model::memory::{Advice, CauseClass, Certainty, Direction};
 
 use crate::explain::facts::Failure;
+use crate::explain::judge::phase_words;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, rounded};
 
@@ -75,7 +76,8 @@ pub fn amount_after(message: &str, name: &str) -> Option<Figure> {
 }
 
 /// More was free than was asked for: the driver refuses what it says is there.
-pub(crate) fn out_of_memory_with_room(case: &Case<'_>) -> Option<Found> {
+#[must_use]
+pub fn out_of_memory_with_room(case: &Case<'_>) -> Option<Found> {
     let failure = case.facts.failure()?;
     let oom = OutOfMemory::of(failure)?;
     let (tried, free) = (oom.tried?, oom.free?);
@@ -88,4 +90,90 @@ pub(crate) fn out_of_memory_with_room(case: &Case<'_>) -> Option<Found> {
         decimal(free.value, 2)
     );
     Some(Found::new(CauseClass::PlatformMisreports, Certainty::Likely, text, [failure.place.clone()]))
+}
+
+/// The failure and its numbers, where the first failure is a device out of memory.
+#[must_use]
+pub fn first<'a>(case: &Case<'a>) -> Option<(&'a Failure, OutOfMemory)> {
+    let failure = case.facts.failure()?;
+    Some((failure, OutOfMemory::of(failure)?))
+}
+
+/// Advice that no fraction, and no other knob of the engine, helps.
+#[must_use]
+pub fn no_knob(text: impl Into<String>) -> Advice {
+    Advice { knob: String::new(), direction: Direction::None, break_even: None, recommended: None, gives: None, text: text.into() }
+}
+
+/// Several ranks on one card, the others empty: a small process on a card that is full of others.
+#[must_use]
+pub fn wrong_device(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = first(case)?;
+    let (others, own, total) = (oom.others()?, oom.own?, oom.total?);
+    let size = |names: [&str; 2]| names.iter().find_map(|name| case.facts.settings.number(name));
+    let tp = size(["tp_size", "tensor_parallel_size"]);
+    let ranks = tp.map(|tp| tp * size(["pp_size", "pipeline_parallel_size"]).unwrap_or(1.0));
+    let rank = case.facts.ranks.iter().find(|rank| rank.label == failure.label && !failure.label.is_empty()).and_then(|rank| rank.rank);
+    let is_foreign_card = rank.zip(oom.gpu).is_some_and(|(rank, gpu)| rank != gpu) && ranks.is_some_and(|ranks| ranks > 1.0);
+    // A neighbour that fills the whole card would be seen before anything is loaded; ranks that share a card fill it together.
+    let least = if ranks.is_none() { 0.9 } else { 0.5 };
+    if others.low < least * total.value || ranks.is_some_and(|ranks| ranks <= 1.0) || own.value > 0.25 * total.value {
+        return None;
+    }
+    let text = format!(
+        "This process holds {} GiB of a card of {} GiB that is full: {} GiB are held by others, as where several ranks of one server use the same device while other cards stay empty",
+        decimal(own.value, 2),
+        decimal(total.value, 2),
+        decimal(others.value, 2)
+    );
+    let advice = no_knob(
+        "Look at nvidia-smi: if the other cards are empty, the mapping of ranks to devices is wrong (CUDA_VISIBLE_DEVICES, --base-gpu-id, device indices); if this card alone is to be used, another process holds it. It is no matter of sizing.",
+    );
+    let certainty = if is_foreign_card { Certainty::Likely } else { Certainty::Possible };
+    Some(Found::new(CauseClass::WrongDevice, certainty, text, [failure.place.clone()]).advise(advice))
+}
+
+/// Others hold a good part of the card.
+#[must_use]
+pub fn held_by_others(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = first(case)?;
+    let (others, own, total) = (oom.others()?, oom.own?, oom.total?);
+    if others.low < (0.1 * total.value).max(1.5) {
+        return None;
+    }
+    let text = format!(
+        "The card ran out of memory during {}, and {} GiB of its {} GiB are held by others, {} GiB by this process",
+        phase_words(failure.phase),
+        decimal(others.value, 2),
+        decimal(total.value, 2),
+        decimal(own.value, 2)
+    );
+    let advice = no_knob(
+        "Find who holds the rest (nvidia-smi shows the processes) and end it, or use another card; no fraction helps as long as it is there.",
+    );
+    Some(Found::new(CauseClass::OtherProcessHoldsMemory, Certainty::Likely, text, [failure.place.clone()]).advise(advice))
+}
+
+/// The process holds the card alone, and what it asked for beside its planned share did not fit. Of no engine's words nothing more can be said.
+#[must_use]
+pub fn outside_of_the_share(case: &Case<'_>) -> Option<Found> {
+    let (failure, oom) = first(case)?;
+    let (own, total) = (oom.own?, oom.total?);
+    if own.value < 0.5 * total.value {
+        return None;
+    }
+    let short = oom.tried.zip(oom.free).map(|(tried, free)| tried.value - free.value).filter(|short| *short > 0.0);
+    let missing = short.map_or_else(String::new, |short| {
+        format!("; {} GiB are missing, which is {} of the card", decimal(short, 2), decimal(short / total.value, 4))
+    });
+    let text = format!(
+        "This process holds {} of {} GiB itself, and what it allocates outside of its planned share does not fit{missing}",
+        decimal(own.value, 2),
+        decimal(total.value, 2)
+    );
+    let mut advice = no_knob(
+        "Lower the engine's fraction by at least what is missing, or make smaller what is allocated beside it (graphs, activations, symmetric memory).",
+    );
+    advice.direction = Direction::Down;
+    Some(Found::new(CauseClass::HeadroomOutsideStatic, Certainty::Possible, text, [failure.place.clone()]).advise(advice))
 }

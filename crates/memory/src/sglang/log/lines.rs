@@ -3,7 +3,7 @@
 use bystander_model::budget::Figure;
 use bystander_model::memory::Phase;
 
-use super::text::{add, after, scaled, sum_after, tp_rank};
+use super::text::{add, after, gigabytes, scaled, sum_after, tp_rank};
 use super::{Start, names};
 use crate::explain::facts::RankFacts;
 use crate::line::Place;
@@ -39,7 +39,7 @@ const LINES: &[(&str, Take)] = &[
             at.note_first(names::REGISTERED)
         }
     }),
-    ("Pre-allocating symmetric memory pool with ", |at, rest| at.amount(names::SYMMETRIC, rest, "pool with ")),
+    ("Pre-allocating symmetric memory pool with ", symmetric),
     ("All Reduce config: ", all_reduce),
     ("is larger than the profiled value ", |at, rest| at.count(names::PROFILED, rest, "profiled value ")),
     ("max_running_requests was reduced", |at, _| at.note_first(names::REDUCED)),
@@ -60,7 +60,7 @@ const LINES: &[(&str, Take)] = &[
 ];
 
 /// Texts that any Python program may print; they tell nothing of the engine.
-const ANYBODY: &[&str] = &["Application startup complete", "Registering ", "llreduce is disabled", "raph begin", "raph end", "Capturing "];
+const ANYBODY: &[&str] = &["Application startup complete", "Registering ", "llreduce is disabled"];
 
 /// Texts of which each line that is read here holds one; long enough to be rare.
 pub(super) const TEXTS: &[&str] = &[
@@ -129,7 +129,7 @@ pub(super) fn take(start: &mut Start, label: &str, text: &str, place: &Place) ->
         take(&mut At { start, label, text, place }, &text[at..]);
     }
     let is_command = sought.starts_with("sglang");
-    !is_command && !ANYBODY.iter().any(|anybody| sought.starts_with(anybody))
+    !is_command && !ANYBODY.contains(sought) && (!sought.starts_with("raph ") || text.contains("Capture "))
 }
 
 /// Whether a line is one that a start prints once for each rank, and has printed already.
@@ -164,15 +164,19 @@ impl At<'_> {
         self.start.facts.amount(self.label, tp_rank(self.label), name, figure, self.place);
     }
 
+    /// An amount in GB. One without its unit may be the rest of a line that was cut, and so another number.
     fn amount(&mut self, name: &'static str, rest: &str, before: &str) {
-        if let Some(figure) = after(rest, before) {
+        if let Some(figure) = gigabytes(rest, before) {
             self.keep(name, figure);
         }
     }
 
-    /// A count, which is printed whole.
+    /// A count, which is printed whole, and is cut where the line ends with it.
     fn count(&mut self, name: &'static str, rest: &str, before: &str) {
-        if let Some(figure) = after(rest, before) {
+        let whole = rest
+            .find(before)
+            .is_some_and(|at| !rest[at + before.len()..].trim_start_matches(|c: char| c == '-' || c.is_ascii_digit()).is_empty());
+        if let Some(figure) = after(rest, before).filter(|_| whole) {
             self.keep(name, Figure::exact(figure.value));
         }
     }
@@ -236,7 +240,7 @@ fn state(at: &mut At<'_>, rest: &str) {
 }
 
 fn pool(at: &mut At<'_>, rest: &str) {
-    let size = after(rest, "KV size: ").or_else(|| Some(add(after(rest, "K size: ")?, after(rest, "V size: ")?)));
+    let size = gigabytes(rest, "KV size: ").or_else(|| Some(add(gigabytes(rest, "K size: ")?, gigabytes(rest, "V size: ")?)));
     let Some((tokens, size)) = after(rest, "#tokens: ").zip(size) else { return };
     if at.has(names::POOL_END) {
         at.keep(names::DRAFT_POOL_GIB, size);
@@ -270,13 +274,19 @@ fn graph_end(at: &mut At<'_>, rest: &str) {
 fn progress(at: &mut At<'_>, rest: &str) {
     // The bar is redrawn for each step; the last one tells how far it came.
     at.start.facts.renew(names::PROGRESS, rest, at.label, at.place);
-    if let Some(figure) = after(rest, "avail_mem=") {
+    if let Some(figure) = gigabytes(rest, "avail_mem=") {
         if let Some(rank) = at.start.facts.ranks.iter_mut().find(|rank| rank.label == at.label) {
             rank.amounts.retain(|amount| amount.name != names::CAPTURING);
         }
         at.keep(names::CAPTURING, figure);
     }
     at.begin(Phase::GraphCapture);
+}
+
+fn symmetric(at: &mut At<'_>, rest: &str) {
+    if let Some(figure) = after(rest, "pool with ").filter(|_| rest.contains("GiB")) {
+        at.keep(names::SYMMETRIC, Figure::exact(figure.value));
+    }
 }
 
 fn all_reduce(at: &mut At<'_>, rest: &str) {
@@ -294,7 +304,7 @@ fn last_line(at: &mut At<'_>, rest: &str) {
     {
         at.count(name, rest, before);
     }
-    let free = after(rest, "available_gpu_mem=").or_else(|| after(rest, "available_cpu_mem="));
+    let free = gigabytes(rest, "available_gpu_mem=").or_else(|| gigabytes(rest, "available_cpu_mem="));
     if let Some(figure) = free {
         at.keep(names::FINAL, figure);
     }

@@ -4,9 +4,9 @@ use bystander_model::budget::Figure;
 use bystander_model::memory::{Advice, CauseClass, Certainty, Direction, Phase};
 
 use crate::explain::causes::device::{OutOfMemory, out_of_memory_with_room};
-use crate::explain::facts::Failure;
+use crate::explain::facts::{Amount, Failure};
 use crate::explain::judge::phase_words;
-use crate::explain::{Case, Found, spoken};
+use crate::explain::{Case, Found};
 use crate::figures::{decimal, fraction};
 use crate::sglang::advice::{self, down_somewhat, knob, not_the_fraction};
 use crate::sglang::names;
@@ -27,53 +27,10 @@ pub(super) fn refused_with_room(case: &Case<'_>) -> Option<Found> {
     Some(found.advise(advice))
 }
 
-/// Several ranks on one card, the others empty.
-pub(super) fn wrong_device(case: &Case<'_>) -> Option<Found> {
-    let (failure, oom) = oom(case)?;
-    let (others, own, total) = (oom.others()?, oom.own?, oom.total?);
-    let ranks = case.facts.settings.number("tp_size").unwrap_or(1.0) * case.facts.settings.number("pp_size").unwrap_or(1.0);
-    let elsewhere = case.facts.ranks.iter().find(|rank| rank.label == failure.label).and_then(|rank| rank.rank).zip(oom.gpu);
-    let is_foreign_card = elsewhere.is_some_and(|(rank, gpu)| rank != gpu && ranks > 1.0 && failure.label.contains("TP"));
-    if others.low < 0.5 * total.value || !(ranks > 1.0 || is_foreign_card) || own.value > 0.25 * total.value {
-        return None;
-    }
-    let text = format!(
-        "This rank holds {} GiB of a card of {} GiB that is full: {} GiB are held by others, as where several ranks of one server use the same device while other cards stay empty",
-        decimal(own.value, 2),
-        decimal(total.value, 2),
-        decimal(others.value, 2)
-    );
-    let advice = not_the_fraction(
-        "Look at nvidia-smi: if the other cards are empty, the mapping of ranks to devices is wrong (CUDA_VISIBLE_DEVICES, --base-gpu-id, --gpu-id-step); if they are as full, another process holds them. It is no matter of sizing.",
-    );
-    let certainty = if is_foreign_card { Certainty::Likely } else { Certainty::Possible };
-    Some(Found::new(CauseClass::WrongDevice, certainty, text, [failure.place.clone()]).advise(advice))
-}
-
-/// Others hold a good part of the card.
-pub(super) fn held_by_others(case: &Case<'_>) -> Option<Found> {
-    let (failure, oom) = oom(case)?;
-    let (others, own, total) = (oom.others()?, oom.own?, oom.total?);
-    if others.low < (0.1 * total.value).max(1.5) {
-        return None;
-    }
-    let text = format!(
-        "The card ran out of memory during {}, and {} GiB of its {} GiB are held by others, {} GiB by this process",
-        phase_words(failure.phase),
-        decimal(others.value, 2),
-        decimal(total.value, 2),
-        decimal(own.value, 2)
-    );
-    let advice = not_the_fraction(
-        "Find who holds the rest (nvidia-smi shows the processes) and end it, or use another card; no fraction helps as long as it is there.",
-    );
-    Some(Found::new(CauseClass::OtherProcessHoldsMemory, Certainty::Likely, text, [failure.place.clone()]).advise(advice))
-}
-
 /// The weights do not fit on the card at all.
 pub(super) fn during_load(case: &Case<'_>) -> Option<Found> {
     let (failure, _) = oom(case)?;
-    if !matches!(failure.phase, Phase::WeightLoad | Phase::ParallelInit) || case.facts.phases.is_empty() {
+    if failure.phase != Phase::WeightLoad {
         return None;
     }
     let text = format!(
@@ -113,7 +70,7 @@ pub(super) fn during_capture(case: &Case<'_>) -> Option<Found> {
     if failure.phase != Phase::GraphCapture && !failure.message.contains("Capture cuda graph failed") {
         return None;
     }
-    let left = case.facts.ranks.iter().find_map(|rank| rank.last(names::CAPTURING).or_else(|| rank.last(names::GRAPH_BEGIN)));
+    let left = left_for_graphs(case);
     let left_words = left.map_or_else(String::new, |left| format!("; {} GiB were left for them", decimal(left.figure.value, 2)));
     let text =
         format!("CUDA graphs did not fit into what the static fraction leaves over{left_words}: here the fraction has to go down, not up");
@@ -124,6 +81,12 @@ pub(super) fn during_capture(case: &Case<'_>) -> Option<Found> {
         Direction::Down,
         "Fewer and smaller graphs need less; batches beyond the largest run without one.",
     )))
+}
+
+/// What was left when the capture began, or at the last step that was printed.
+fn left_for_graphs<'a>(case: &Case<'a>) -> Option<&'a Amount> {
+    let last = |name: &str| case.facts.ranks.iter().find_map(|rank| rank.last(name));
+    last(names::CAPTURING).or_else(|| last(names::GRAPH_BEGIN))
 }
 
 /// The knob of graph sizes by release.
@@ -217,7 +180,7 @@ pub(super) fn capture_stands_still(case: &Case<'_>) -> Option<Found> {
     if ended || facts.failure().is_some() {
         return None;
     }
-    let left = facts.ranks.iter().find_map(|rank| rank.last(names::CAPTURING).or_else(|| rank.last(names::GRAPH_BEGIN)));
+    let left = left_for_graphs(case);
     let left_words = left.map_or_else(String::new, |left| format!(" with {} GiB left", decimal(left.figure.value, 2)));
     let step = facts.message(names::PROGRESS).filter(|progress| progress.text.contains("0/")).map_or("", |_| " at its first size");
     let text = format!(
@@ -227,10 +190,4 @@ pub(super) fn capture_stands_still(case: &Case<'_>) -> Option<Found> {
     let advice = down_somewhat("Lower it so that the graphs fit. Start once with --disable-custom-all-reduce to see the error itself.");
     let also = knob(graphs_knob(case), Direction::Down, "Fewer and smaller graphs need less.");
     Some(Found::new(CauseClass::GraphCaptureHeadroom, Certainty::Likely, text, places).advise(advice).advise(also))
-}
-
-/// Whether a kill by the kernel is the likelier end than anything that was printed.
-#[must_use]
-pub(super) fn was_killed(case: &Case<'_>) -> bool {
-    case.facts.message(spoken::OOM_KILLED).or_else(|| case.facts.message(spoken::KILLED)).is_some()
 }

@@ -2,7 +2,8 @@
 
 use bystander_model::memory::{CauseClass, Certainty, Direction, Phase};
 
-use super::device::{graphs_knob, was_killed};
+use super::device::graphs_knob;
+use super::host::was_killed;
 use super::state::smaller;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, fraction, whole};
@@ -147,6 +148,7 @@ pub(super) fn below_the_context(case: &Case<'_>) -> Option<Found> {
     let class = if is_nothing { CauseClass::PoolUndersized } else { CauseClass::KvBelowContext };
     let mut found = Found::new(class, Certainty::Shown, text, [place]);
     found.advice = larger(case, tokens, context);
+    found.advice.extend(sized(case.facts).and_then(|sized| advice::wanted(case.facts, &sized)));
     Some(found)
 }
 
@@ -225,5 +227,7 @@ pub(super) fn healthy(case: &Case<'_>) -> Option<Found> {
         Some(tokens) => format!("It serves with {} tokens of KV cache{capped}{}{table}", whole(tokens), requests.unwrap_or_default()),
         None => "It serves; the line with its tokens is not in this log".to_owned(),
     };
-    Some(Found::new(CauseClass::Healthy, Certainty::Shown, text, [served]))
+    let mut found = Found::new(CauseClass::Healthy, Certainty::Shown, text, [served]);
+    found.advice.extend(sized(case.facts).and_then(|sized| advice::wanted(case.facts, &sized)));
+    Some(found)
 }

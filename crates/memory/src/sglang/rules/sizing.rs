@@ -6,6 +6,7 @@ use crate::explain::facts::Failure;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, fraction};
 use crate::sglang::advice::{self, gib, knob, not_the_fraction};
+use crate::sglang::shapes::cells_by_element;
 use crate::sglang::sizing::{Sized, cap, fraction as used, sized};
 
 /// The first failure whose message holds a text.
@@ -104,6 +105,7 @@ fn below(case: &Case<'_>, failure: &Failure, sized: &Sized) -> Found {
     places.extend(sized.places.iter().cloned());
     places.dedup();
     let mut found = Found::new(CauseClass::FractionBelowWeights, Certainty::Shown, text, places).advise(advice::up(case.facts, sized));
+    found.advice.extend(advice::wanted(case.facts, sized));
     if cap(case.facts).is_some() {
         found.advice.push(knob("max_total_tokens", Direction::None, "It can only lower the number of tokens; it does not help here."));
     }
@@ -113,9 +115,16 @@ fn below(case: &Case<'_>, failure: &Failure, sized: &Sized) -> Found {
 /// The engine stopped although these inputs leave something: they are not the ones it used.
 fn other_inputs(case: &Case<'_>, failure: &Failure, sized: &Sized) -> Found {
     let sizing = &sized.sizing;
-    let used = sized.printed.zip(sized.cell).map(|(tokens, cell)| {
-        let value = 1.0 - (sizing.available.value - tokens * cell.value / crate::formula::GIB) / sizing.total.value;
-        format!("; its {} tokens come out at a fraction of {}", crate::figures::whole(tokens), decimal(value, 3))
+    let used = sized.printed.and_then(|tokens| {
+        let at = |cell: f64| 1.0 - (sizing.available.value - tokens * cell / crate::formula::GIB) / sizing.total.value;
+        let words = match (cells_by_element(case.facts), sized.cell) {
+            (Some([two, one]), _) => {
+                format!("{} (two bytes an element of the KV cache) or {} (one)", decimal(at(two), 3), decimal(at(one), 3))
+            }
+            (None, Some(cell)) => decimal(at(cell.value), 3),
+            (None, None) => return None,
+        };
+        Some(format!("; its {} tokens come out at a fraction of {words}", crate::figures::whole(tokens)))
     });
     let text = format!(
         "SGLang says that the static fraction leaves nothing, but its printed numbers leave {} GiB: the sizing used another fraction, or memory of another moment, than it printed{}",

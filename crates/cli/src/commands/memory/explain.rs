@@ -1,0 +1,98 @@
+//! `bystander memory explain`: where the memory of servers went, from their logs.
+
+mod logs;
+mod open;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use bystander_memory::explain::{Asked, Explainer, Read, document};
+use bystander_memory::plan::gpu::Gpu;
+
+use self::logs::Log;
+use super::super::found::Found;
+use super::super::show;
+use crate::args::MemoryExplainArgs;
+use crate::failure::{Failure, exit};
+use crate::output::Output;
+
+/// Explains.
+pub(crate) fn run(args: &MemoryExplainArgs, state: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
+    let asked = asked(args)?;
+    let mut unread = Vec::new();
+    let mut read: Vec<Read> = Vec::new();
+    for log in all(&args.logs, state)? {
+        let mut explainer = Explainer::new(&log.name);
+        match open::feed(&log, &mut explainer) {
+            Ok(None) => {}
+            Ok(Some(cut)) => unread.push(format!("{}: {cut}", log.name)),
+            // One that was named must be read; of those in a directory the others still can be.
+            Err(error) if log.is_named => return Err(Failure::user(format!("failed to read {}", log.name)).because(&error)),
+            Err(error) => {
+                unread.push(format!("{}: {error}", log.name));
+                continue;
+            }
+        }
+        let found = explainer.finish();
+        if log.is_named || !found.servers.is_empty() {
+            read.push(found);
+        }
+    }
+    let nothing = read.is_empty() && unread.is_empty();
+    if nothing {
+        unread.push("no log of SGLang or vLLM lies there".to_owned());
+    }
+    let explained = document(read, unread, &asked);
+    let code = if explained.servers.is_empty() { exit::UNDETERMINED } else { exit::ANSWERED };
+    output.memory_explained(&explained);
+    Ok(ExitCode::from(code))
+}
+
+/// What the options ask for.
+fn asked(args: &MemoryExplainArgs) -> Result<Asked, Failure> {
+    let card = args.gpu.as_deref().map(Gpu::parse).transpose().map_err(|error| Failure::user(format!("failed to {error}")))?;
+    let want_gib = args.want.as_deref().map(want).transpose()?;
+    Ok(Asked { card_gib: card.map(|card| card.cuda_gib.value), want_gib })
+}
+
+/// A size in GiB.
+fn want(text: &str) -> Result<f64, Failure> {
+    let bare = text.trim().parse::<f64>().ok().filter(|gib| gib.is_finite());
+    let gib = bare.or_else(|| bystander_memory::plan::gpu::size(text).map(|bytes| bytes / bystander_memory::formula::GIB));
+    gib.filter(|gib| *gib > 0.0)
+        .ok_or_else(|| Failure::user(format!("failed to read `{text}` as a size")).hint("such as 10GiB, 10GB, or 10 for GiB"))
+}
+
+/// Every log that was named, in order; what is no file may be a run.
+fn all(named: &[OsString], state: Option<&Path>) -> Result<Vec<Log>, Failure> {
+    let mut all = Vec::new();
+    for name in named {
+        let path = Path::new(name);
+        if name == "-" || path.exists() {
+            all.extend(logs::of_path(path)?);
+        } else {
+            all.extend(of_run(name, state)?);
+        }
+    }
+    logs::shorten(&mut all);
+    Ok(all)
+}
+
+/// The outputs of every trial of a run.
+fn of_run(name: &OsStr, state: Option<&Path>) -> Result<Vec<Log>, Failure> {
+    let unknown = || {
+        Failure::user(format!("failed to find {}", name.to_string_lossy()))
+            .hint("there is no such file or directory, and no run has such an id; `bystander show --list` has all runs")
+    };
+    if name.to_string_lossy().contains('/') {
+        return Err(unknown());
+    }
+    let found = Found::named(Some(name), state).map_err(|_found_nothing| unknown())?;
+    let report = show::report(&found, &found.ledger()?)?;
+    let outputs = report.trials.iter().flat_map(|trial| {
+        let streams = trial.output.iter().filter(|(stream, _)| matches!(stream.as_str(), "stdout" | "stderr"));
+        streams.map(|(stream, path)| Log::of_trial(trial.id.0, stream, path))
+    });
+    Ok(outputs.collect())
+}

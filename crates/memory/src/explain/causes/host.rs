@@ -1,0 +1,48 @@
+//! The host: its memory, and the shared memory of a container.
+
+use bystander_model::memory::{CauseClass, Certainty};
+
+use super::device::no_knob;
+use crate::explain::{Case, Found, spoken};
+
+/// A process was killed, by the kernel for want of memory or by somebody else.
+#[must_use]
+pub fn killed(case: &Case<'_>) -> Option<Found> {
+    let (by_kernel, message) = match case.facts.message(spoken::OOM_KILLED) {
+        Some(message) => (true, message),
+        None => (false, case.facts.message(spoken::KILLED)?),
+    };
+    // A device that ran out of memory first is the cause; the rest is swept up.
+    if case.facts.failures.iter().any(|failure| super::device::OutOfMemory::of(failure).is_some()) {
+        return None;
+    }
+    let text = if by_kernel {
+        "A process was killed by the kernel for want of host memory: not the memory of the GPU"
+    } else {
+        "A process was killed from outside, which is what the kernel does where host memory, or the limit of a container, runs out"
+    };
+    let advice = no_knob(
+        "Look at the memory limit of the container and at oom_kill in its memory.events, for every rank; give it more, or keep less on the host (pinned caches, weights that are loaded by all ranks at once).",
+    );
+    let certainty = if by_kernel { Certainty::Shown } else { Certainty::Likely };
+    Some(Found::new(CauseClass::HostMemory, certainty, text, [message.place.clone()]).advise(advice))
+}
+
+/// `/dev/shm` is too small.
+#[must_use]
+pub fn shared_memory(case: &Case<'_>) -> Option<Found> {
+    const FULL: [&str; 6] = [
+        "Error while creating shared memory segment",
+        "No space left on device",
+        "Bus error",
+        "bus error",
+        "shm 64M",
+        "insufficient shared memory",
+    ];
+    let message = case.facts.messages_of(spoken::SHM).find(|message| FULL.iter().any(|said| message.text.contains(said)))?;
+    let text = "Shared memory of the host is full: /dev/shm is 64 MiB in a container unless it is told otherwise; this is not GPU memory";
+    let advice = no_knob(
+        "Look at `df /dev/shm` as the server's process sees it; start the container with --shm-size or --ipc=host, in Kubernetes with an emptyDir of medium Memory on /dev/shm.",
+    );
+    Some(Found::new(CauseClass::DockerShm, Certainty::Shown, text, [message.place.clone()]).advise(advice))
+}

@@ -1,0 +1,99 @@
+//! Two starts side by side: which terms of their memory, and which settings, differ by more than the rounding of their logs.
+
+use bystander_model::budget::Figure;
+use bystander_model::memory::{Compared, Rank, Server, Term, TermName};
+use serde::Serialize;
+
+use super::Facts;
+use crate::figures::{decimal, whole};
+
+/// Settings that differ between any two starts and mean nothing for memory.
+const INCIDENTAL: &[&str] =
+    &["port", "nccl_port", "random_seed", "dist_init_addr", "host", "served_model_name", "log_level", "tokenizer_path"];
+/// Settings that are listed at most.
+const SETTINGS: usize = 40;
+
+/// What differs.
+pub(super) fn compare(first: (&Facts, &Server), second: (&Facts, &Server)) -> Vec<Compared> {
+    let mut all = outcome(first.1, second.1);
+    all.extend(terms(first.1, second.1));
+    all.extend(settings(first.0, second.0));
+    all
+}
+
+/// Engine, version, state, tokens.
+fn outcome(first: &Server, second: &Server) -> Vec<Compared> {
+    let version = |server: &Server| match (&server.version.low, &server.version.high) {
+        (Some(low), Some(high)) if low == high => low.clone(),
+        (low, high) => format!("{} to {}", low.as_deref().unwrap_or("any"), high.as_deref().unwrap_or("any")),
+    };
+    let tokens = |server: &Server| {
+        server.formula.as_ref().and_then(|formula| formula.tokens).map_or_else(|| "unknown".to_owned(), |tokens| whole(tokens.value))
+    };
+    let pairs = [
+        ("engine", first.engine.clone(), second.engine.clone()),
+        ("version", version(first), version(second)),
+        ("state", word(&first.state), word(&second.state)),
+        ("phase", word(&first.phase), word(&second.phase)),
+        ("tokens", tokens(first), tokens(second)),
+    ];
+    let differing = pairs.into_iter().filter(|(_, first, second)| first != second);
+    differing.map(|(name, first, second)| Compared { name: name.to_owned(), first, second, difference_gib: None }).collect()
+}
+
+/// A word as documents have it, such as `pool_sizing`.
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Terms of the rank that has the least left, which decides.
+fn terms(first: &Server, second: &Server) -> Vec<Compared> {
+    let (Some(first), Some(second)) = (tightest(first), tightest(second)) else { return Vec::new() };
+    let mut names: Vec<TermName> = first.terms.iter().chain(&second.terms).map(|term| term.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut all: Vec<Compared> = names.into_iter().filter_map(|name| term(name, first, second)).collect();
+    if let Some((a, b)) = first.unexplained_gib.zip(second.unexplained_gib) {
+        all.extend(amount("unexplained", Some(a), Some(b)));
+    }
+    all
+}
+
+/// The rank with the least free memory.
+fn tightest(server: &Server) -> Option<&Rank> {
+    let left = |rank: &Rank| find(rank, TermName::Headroom).map_or(f64::INFINITY, |term| term.gib.value);
+    server.ranks.iter().min_by(|a, b| left(a).total_cmp(&left(b)))
+}
+
+fn find(rank: &Rank, name: TermName) -> Option<&Term> {
+    rank.terms.iter().find(|term| term.name == name)
+}
+
+fn term(name: TermName, first: &Rank, second: &Rank) -> Option<Compared> {
+    amount(&word(&name), find(first, name).map(|term| term.gib), find(second, name).map(|term| term.gib))
+}
+
+/// An amount that differs by more than its rounding; one that only one of the two has is a difference as soon as it is more than rounding.
+fn amount(name: &str, first: Option<Figure>, second: Option<Figure>) -> Option<Compared> {
+    let zero = Figure { value: 0.0, low: -0.005, high: 0.005 };
+    let (a, b) = (first.unwrap_or(zero), second.unwrap_or(zero));
+    if a.low <= b.high && b.low <= a.high {
+        return None;
+    }
+    let shown = |figure: Option<Figure>| figure.map_or_else(|| "none".to_owned(), |figure| format!("{} GiB", decimal(figure.value, 2)));
+    let difference = Figure { value: b.value - a.value, low: b.low - a.high, high: b.high - a.low };
+    Some(Compared { name: name.to_owned(), first: shown(first), second: shown(second), difference_gib: Some(difference) })
+}
+
+/// Settings of the same engine that differ.
+fn settings(first: &Facts, second: &Facts) -> Vec<Compared> {
+    if first.engine != second.engine || first.settings.is_empty() || second.settings.is_empty() {
+        return Vec::new();
+    }
+    let differing = first.settings.iter().filter_map(|(name, value)| {
+        let other = second.settings.setting(name)?;
+        let differs = value.value != other.value && !INCIDENTAL.contains(&name);
+        differs.then(|| Compared { name: name.to_owned(), first: value.value.clone(), second: other.value.clone(), difference_gib: None })
+    });
+    differing.take(SETTINGS).collect()
+}

@@ -1,0 +1,14 @@
+//! Logs explained: reported cases with their right answers, numbers to the digit, mixed and damaged input.
+
+#[path = "explain/replay.rs"]
+mod replay;
+
+mod explain {
+    mod carried;
+    mod cases;
+    mod compared;
+    mod damaged;
+    mod ledger;
+    mod recomputed;
+    mod story;
+}
