@@ -252,7 +252,7 @@ mod tests {
     fn places_that_have_only_common_words_are_not_shown() {
         let file = b"    total = read(device)\n    rest = total - used\n    logger.info(rest)\n\n    other = read(bus)\n    raise ValueError(other)\n";
         let found = nearest(file, b"    total = read(device, 0)\n    rest = total - used\n");
-        assert_eq!(found.iter().map(|candidate| candidate.lines.clone()).collect::<Vec<_>>(), [1..3], "{found:?}");
+        assert_eq!((found.len(), found[0].lines.clone()), (1, 1..3), "{found:?}");
         // Alike in the frame of the language alone.
         let frame = b"def load(path):\n    with open(path) as handle:\n        return handle.read()\n";
         let found = nearest(frame, b"def save(tensor):\n    with lock:\n        return tensor.numpy()\n");
