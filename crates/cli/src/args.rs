@@ -245,7 +245,7 @@ pub(crate) struct MemoryPlanArgs {
     #[arg(long, value_enum, value_name = "sglang|vllm", hide_possible_values = true)]
     pub(crate) engine: Option<EngineWord>,
     /// Its release, such as `0.5.9` [default: the newest whose rules are known].
-    #[arg(long, value_name = "VERSION", requires = "engine")]
+    #[arg(long, value_name = "VERSION")]
     pub(crate) engine_version: Option<String>,
     /// Ranks that share each layer (tensor parallel).
     #[arg(long, visible_alias = "tensor-parallel-size", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65536))]
@@ -289,6 +289,12 @@ pub(crate) struct MemoryPlanArgs {
     /// Tokens of one prefill step: `chunked_prefill_size`, `max_num_batched_tokens`.
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) chunk: Option<u64>,
+    /// Tokens of a page or block.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub(crate) page: Option<u64>,
+    /// No CUDA graphs are captured (`--disable-cuda-graph`, `--enforce-eager`).
+    #[arg(long)]
+    pub(crate) no_graphs: bool,
     /// GPUs talk over PCIe alone, without NVLink.
     #[arg(long)]
     pub(crate) pcie: bool,

@@ -4,6 +4,7 @@
 //! It reads no files and starts nothing. Amounts are GiB = 2^30 bytes, which the engines print as "GB".
 #![forbid(unsafe_code)]
 
+pub mod communication;
 pub mod explain;
 pub mod figures;
 pub mod formula;

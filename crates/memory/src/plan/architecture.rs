@@ -2,11 +2,11 @@
 
 use bystander_model::memory::Column;
 
-use super::Question;
+use bystander_model::budget::Figure;
+
 use super::setup::KvKind;
 use super::shape::{Attention, Reach, Shape, Store};
-
-const GIB: f64 = 1_073_741_824.0;
+use super::{GIB, Question};
 
 /// The column of the architecture.
 pub(super) fn column(question: &Question) -> Column {
@@ -25,19 +25,24 @@ pub(super) fn column(question: &Question) -> Column {
     let fixed = states.map(|states| states + windows as u64);
     let context = setup.context.or(shape.context);
     let full = context.zip(fixed).map(|(context, fixed)| (growing * context as f64 + fixed as f64) / GIB);
+    let cards = (setup.tensor * setup.pipeline) as f64;
+    let weights = question.checkpoint.as_ref().map(|checkpoint| checkpoint.bytes() as f64 / cards / GIB);
+    let room = setup.gpu.as_ref().zip(weights).map(|(gpu, weights)| (gpu.cuda_gib.value - weights).max(0.0));
+    let requests = room.zip(full).map(|(room, full)| room / full.max(f64::MIN_POSITIVE));
+    let tokens = requests.zip(context).map(|(requests, context)| (requests * context as f64).floor());
     Column {
         name: "architecture".to_owned(),
         version: String::new(),
         refused: None,
         kv_bytes_per_token_per_rank: Some(growing),
         fixed_bytes_per_request: fixed,
-        weights_gib_per_rank: None,
+        weights_gib_per_rank: weights.map(Figure::exact),
         kv_gib_full_request: full,
-        tokens: None,
-        concurrency: None,
+        tokens: tokens.map(Figure::exact),
+        concurrency: requests.map(Figure::exact),
         fraction: None,
         table: Vec::new(),
-        derivation: derivation(shape, ranks, bits),
+        derivation: derivation(question, ranks, bits),
         not_modelled: Vec::new(),
     }
 }
@@ -64,7 +69,8 @@ fn states(shape: &Shape, ranks: u64) -> Option<u64> {
 }
 
 /// One line for each kind of layer.
-fn derivation(shape: &Shape, ranks: u64, bits: u64) -> Vec<String> {
+fn derivation(question: &Question, ranks: u64, bits: u64) -> Vec<String> {
+    let shape = &question.shape;
     let mut kinds: Vec<(Attention, u64)> = Vec::new();
     for attention in shape.attention() {
         match kinds.iter_mut().find(|(known, _)| known == attention) {
@@ -72,7 +78,21 @@ fn derivation(shape: &Shape, ranks: u64, bits: u64) -> Vec<String> {
             None => kinds.push((*attention, 1)),
         }
     }
-    kinds.iter().map(|(attention, count)| line(attention, *count, ranks, bits)).collect()
+    let mut lines: Vec<String> = kinds.iter().map(|(attention, count)| line(attention, *count, ranks, bits)).collect();
+    if let Some(states) = states(shape, ranks).filter(|bytes| *bytes > 0) {
+        lines.push(format!("{} recurrent layers keep {states} bytes for each request", shape.states().count()));
+    }
+    if shape.draft_layers > 0 {
+        lines.push(format!("{} draft layers of the checkpoint are not counted", shape.draft_layers));
+    }
+    if let Some(checkpoint) = &question.checkpoint {
+        let from = if checkpoint.is_read { "headers of the weights" } else { "worked out from the configuration" };
+        lines.push(format!("weights: {} bytes in all ({from}), shared out evenly", checkpoint.bytes()));
+    }
+    if question.setup.gpu.is_some() {
+        lines.push("tokens: what a card would hold with nothing but weights and KV cache on it; no engine reaches that".to_owned());
+    }
+    lines
 }
 
 fn line(attention: &Attention, count: u64, ranks: u64, bits: u64) -> String {

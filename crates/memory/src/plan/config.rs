@@ -81,6 +81,20 @@ impl Config {
         Ok(Self { root, text })
     }
 
+    /// Adds what ModelOpt writes into a file of its own, `hf_quant_config.json`, where the configuration does not say how it is quantised.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON, or no object.
+    pub fn add_modelopt(&mut self, text: &str) -> Result<(), ConfigError> {
+        let found = object(text, "hf_quant_config.json")?;
+        let has = |map: &Map<String, Value>| map.get("quantization_config").is_some_and(|config| !config.is_null());
+        if !has(&self.root) && !self.text.as_ref().is_some_and(has) {
+            self.root.insert("quantization_config".to_owned(), Value::Object(found));
+        }
+        Ok(())
+    }
+
     /// The first of `architectures`, or the model's type.
     #[must_use]
     pub fn architecture(&self) -> Option<&str> {

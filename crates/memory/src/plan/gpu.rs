@@ -163,7 +163,7 @@ fn plain(text: &str) -> String {
     name.to_owned()
 }
 
-/// Bytes of a size; a number without a unit is none.
+/// Bytes of a size such as `96GiB` or `24GB`; a number without a unit is none.
 #[must_use]
 pub fn size(text: &str) -> Option<f64> {
     let text = text.trim();

@@ -1,8 +1,8 @@
 //! How a model is to be started: what was typed, or told from a launch command. What is not said is `None`, and each engine's rules fill it in.
 
 use super::gpu::Gpu;
-use super::release::Release;
 use super::shape::Shape;
+use crate::version::Release;
 
 /// The newest release of SGLang whose rules are known here.
 pub const NEWEST_SGLANG: Release = Release(0, 5, 23);

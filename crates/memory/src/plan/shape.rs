@@ -32,16 +32,26 @@ pub struct Shape {
     pub heads: u64,
     /// The width of one query head.
     pub head_dim: u64,
+    /// Of attention with a latent vector: its width, the width of a query without position, the width of a value.
+    pub latent_widths: Option<(u64, u64, u64)>,
+    /// Numbers of a head that carry the position; zero where none do.
+    pub rotary_width: u64,
     /// The width of the dense feed-forward part, where there is one.
     pub intermediate: Option<u64>,
     /// Tokens of the longest request, by the configuration.
     pub context: Option<u64>,
+    /// Tokens of the longest request as SGLang reads them, which is more where a factor of positions is in the configuration already.
+    pub context_sglang: Option<u64>,
+    /// Bits of the numbers of recurrent states, where the configuration says them.
+    pub state_bits: Option<u64>,
     /// The layers, draft layers not among them.
     pub layers: Vec<Layer>,
     /// Layers in the checkpoint that predict further tokens.
     pub draft_layers: u64,
     /// Routed experts and what they are made of.
     pub experts: Option<Experts>,
+    /// Experts that each token is given to; zero where there are none.
+    pub experts_per_token: u64,
     /// The kind of numbers that weights are computed in.
     pub dtype: Dtype,
     /// How the weights are quantised.
@@ -145,10 +155,15 @@ impl Shape {
         let architecture = config.architecture().ok_or(ConfigError::Missing { field: "architectures" })?.to_owned();
         refuse_unknown(config, &architecture)?;
         let mut notes = Vec::new();
+        if !layers::is_known(config.model_type()) {
+            notes.push(format!(
+                "model type {model_type:?} is not known here: it is read as attention of the plain kind, with the fields that it has"
+            ));
+        }
         let depth = depth(config)?;
+        let hidden = config.needed(&["hidden_size", "n_embd", "d_model"])?;
         let layers = layers::read(config, depth, &mut notes)?;
         let heads = config.any_number(&["num_attention_heads", "n_head", "n_heads"])?.unwrap_or(0);
-        let hidden = config.needed(&["hidden_size", "n_embd", "d_model"])?;
         let shape = Self {
             architecture,
             model_type,
@@ -156,12 +171,17 @@ impl Shape {
             vocabulary: config.number("vocab_size")?,
             heads,
             head_dim: layers::head_dim(config)?.unwrap_or(0),
+            latent_widths: latent_widths(config)?,
+            rotary_width: rotary_width(config)?,
             intermediate: config.any_number(&["intermediate_size", "n_inner", "ffn_hidden_size"])?,
             context: context(config)?,
+            context_sglang: context_sglang(config)?,
+            state_bits: config.text("mamba_ssm_dtype").and_then(Dtype::of_torch).map(Dtype::bits),
             draft_layers: config
                 .any_number(&["num_nextn_predict_layers", "mtp_num_hidden_layers"])?
                 .unwrap_or_else(|| drafts_unsaid(config)),
             experts: experts(config)?,
+            experts_per_token: config.any_number(&["num_experts_per_tok", "num_experts_per_token", "moe_topk"])?.unwrap_or(0),
             dtype: dtype(config),
             quantisation: Quantisation::read(config)?,
             declared_kv: DeclaredKv::read(config),
@@ -245,6 +265,34 @@ fn context(config: &Config) -> Result<Option<u64>, ConfigError> {
     let factor =
         scaling.and_then(|rope| rope.get("factor")).and_then(Value::as_f64).filter(|factor| !scaled && *factor >= 1.0 && *factor < 1e6);
     Ok(least.map(|least| factor.map_or(least, |factor| (least as f64 * factor) as u64)))
+}
+
+/// SGLang's reading: the first field that is there, times the factor unless the length before it is named.
+fn context_sglang(config: &Config) -> Result<Option<u64>, ConfigError> {
+    let keys = ["max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings"];
+    let Some(found) = config.any_number(&keys)? else { return Ok(None) };
+    let scaling = config.get("rope_scaling").or_else(|| config.get("rope_parameters"));
+    let is_scaled = scaling.is_some_and(|rope| {
+        rope.get("original_max_position_embeddings").is_some() || rope.get("rope_type").and_then(Value::as_str) == Some("llama3")
+    });
+    let factor =
+        scaling.and_then(|rope| rope.get("factor")).and_then(Value::as_f64).filter(|factor| !is_scaled && *factor >= 1.0 && *factor < 1e6);
+    Ok(Some(factor.map_or(found, |factor| (found as f64 * factor) as u64)))
+}
+
+fn latent_widths(config: &Config) -> Result<Option<(u64, u64, u64)>, ConfigError> {
+    let of = |field| config.number(field);
+    Ok(of("kv_lora_rank")?.zip(of("qk_nope_head_dim")?).zip(of("v_head_dim")?).map(|((rank, nope), value)| (rank, nope, value)))
+}
+
+/// Numbers of a head that carry the position.
+fn rotary_width(config: &Config) -> Result<u64, ConfigError> {
+    if config.get("rope_theta").is_none() && config.get("rope_scaling").is_none() && config.get("rope_parameters").is_none() {
+        return Ok(0);
+    }
+    let width = config.number("qk_rope_head_dim")?.or(layers::head_dim(config)?).unwrap_or(0);
+    let part = config.get("partial_rotary_factor").and_then(Value::as_f64).filter(|part| *part > 0.0 && *part <= 1.0);
+    Ok(part.map_or(width, |part| (width as f64 * part) as u64))
 }
 
 /// Checkpoints that carry a draft layer and do not say so in the configuration.

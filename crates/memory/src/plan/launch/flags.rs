@@ -320,7 +320,7 @@ fn context(engine: Engine, value: &str) -> Option<Option<u64>> {
         _ => return None,
     };
     let tokens = number.parse::<f64>().ok()? * unit;
-    (tokens >= 1.0 && tokens < 1e12).then_some(Some(tokens as u64))
+    (1.0..1e12).contains(&tokens).then_some(Some(tokens as u64))
 }
 
 /// A number of bytes, also with `k`, `K`, `m`, `M`, `g` or `G` as vLLM takes them.
@@ -338,5 +338,5 @@ fn bytes(value: &str) -> Option<u64> {
         _ => return None,
     };
     let bytes = value[..value.len() - 1].parse::<f64>().ok()? * unit;
-    (bytes >= 1.0 && bytes < 1e15).then_some(bytes as u64)
+    (1.0..1e15).contains(&bytes).then_some(bytes as u64)
 }

@@ -1,0 +1,217 @@
+//! The column of SGLang: what it would give a model, by the rules of one release.
+//!
+//! Source: SGLang `server_args.py` (to 0.5.20), `arg_groups/memory_hook.py` (later), `model_executor/model_runner.py` (to 0.5.6), `model_runner_kv_cache_mixin.py` (0.5.7 to
+//! 0.5.15), `model_executor/pool_configurator.py` and `mem_cache/kv_cache_configurator.py` (later).
+
+mod cell;
+mod defaults;
+mod pool;
+mod refused;
+
+use bystander_model::budget::Figure;
+use bystander_model::memory::Column;
+
+use super::baseline;
+use super::fractions::{self, Case, Give};
+use super::setup::{Engine, Setup};
+use super::shape::Shape;
+use super::stages::stages;
+use super::weights::{self, Sharing, Weights};
+use super::{GIB, Question};
+use crate::figures::fraction as short;
+use crate::version::Release;
+use cell::Cell;
+use pool::Pool;
+
+/// One stage of the pipeline.
+struct Stage {
+    weights: Option<Weights>,
+    pool: Pool,
+}
+
+/// The column of SGLang.
+pub(super) fn column(question: &Question, release: Release) -> Column {
+    let (shape, setup) = (&question.shape, &question.setup);
+    let mut not_modelled = notes(shape, setup, release);
+    let kind = cell::kind(shape, setup, release);
+    let mut derivation = vec![kind.why.clone()];
+    let stages: Vec<Stage> = stages(Engine::Sglang, shape.layers.len() as u64, setup.pipeline)
+        .into_iter()
+        .map(|layers| stage(question, release, &kind, layers))
+        .collect();
+    let worst = stages.iter().max_by(|a, b| a.pool.cell.bytes.total_cmp(&b.pool.cell.bytes)).map(|stage| &stage.pool);
+    let cell = worst.map(|pool| pool.cell.clone()).unwrap_or_default();
+    derivation.extend(cell.lines.iter().cloned());
+    let context = setup.context.or(shape.context);
+    let states = worst.and_then(|pool| pool.state_bytes);
+    let mut column = Column {
+        name: Engine::Sglang.name().to_owned(),
+        version: release.to_string(),
+        refused: refused::refused(shape, setup, release),
+        kv_bytes_per_token_per_rank: (cell.bytes > 0.0).then_some(cell.bytes),
+        fixed_bytes_per_request: states.or(Some(0)),
+        weights_gib_per_rank: fullest(&stages),
+        kv_gib_full_request: context.map(|context| cell.bytes * context as f64 / GIB).filter(|_| cell.bytes > 0.0),
+        tokens: None,
+        concurrency: None,
+        fraction: None,
+        table: Vec::new(),
+        derivation,
+        not_modelled: Vec::new(),
+    };
+    if let Some(states) = states {
+        column.derivation.push(format!(
+            "states: {states} bytes per request, from a pool of their own that gets {} of what is left",
+            short(worst.map_or(0.0, |pool| pool.state_share()))
+        ));
+    }
+    if column.refused.is_none() {
+        size(&mut column, question, release, &stages, &mut not_modelled);
+    }
+    column.not_modelled = not_modelled;
+    column
+}
+
+/// The fullest rank.
+fn fullest(stages: &[Stage]) -> Option<Figure> {
+    let weights: Option<Vec<Weights>> = stages.iter().map(|stage| stage.weights).collect();
+    weights?.into_iter().map(|weights| weights.gib).max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+fn stage(question: &Question, release: Release, kind: &cell::Kind, layers: (u64, u64)) -> Stage {
+    let (shape, setup) = (&question.shape, &question.setup);
+    let sharing = sharing(shape, setup, release);
+    let weights = question.checkpoint.as_ref().map(|checkpoint| {
+        let mut weights = weights::stage(shape, checkpoint, &sharing, layers);
+        if let Some(bytes) = drafts_counted(setup, release).and_then(|speculation| speculation.draft_bytes) {
+            let more = bytes as f64 / setup.tensor as f64 / GIB;
+            weights.gib = Figure { value: weights.gib.value + more, low: weights.gib.low + more, high: weights.gib.high + more * 1.05 };
+        }
+        weights
+    });
+    let cell = Cell::of(shape, setup, release, kind, layers);
+    Stage { weights, pool: Pool::new(shape, setup, release, cell, layers) }
+}
+
+/// Speculation whose draft is loaded before the pools are sized.
+fn drafts_counted(setup: &Setup, release: Release) -> Option<&super::setup::Speculation> {
+    setup.speculation.as_ref().filter(|speculation| !speculation.is_textual && release >= Release(0, 5, 14))
+}
+
+fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
+    let drafts = drafts_counted(setup, release).is_some_and(|speculation| speculation.draft.is_none());
+    Sharing {
+        attention: setup.attention_ranks(),
+        dense: setup.tensor,
+        experts: setup.tensor,
+        whole_experts: setup.expert.is_some_and(|experts| experts.min(setup.tensor) == setup.tensor && setup.tensor > 1),
+        embedding: if setup.attention_is_data_parallel { 1 } else { setup.tensor },
+        head: setup.tensor,
+        drafts,
+        rotary_bits: 32,
+        to_fp8: setup.quantisation.as_deref() == Some("fp8") && shape.quantisation.is_none(),
+        language_only: setup.language_only,
+    }
+}
+
+/// Tokens, and the fractions that work.
+fn size(column: &mut Column, question: &Question, release: Release, stages: &[Stage], not_modelled: &mut Vec<String>) {
+    let (shape, setup) = (&question.shape, &question.setup);
+    let Some(gpu) = &setup.gpu else {
+        if setup.free_gib.is_none() {
+            return;
+        }
+        not_modelled.push("the default fraction: it follows from the card, which was not named".to_owned());
+        return;
+    };
+    let baseline = baseline::before_weights(Engine::Sglang, release, shape, setup, gpu);
+    let total = baseline.free;
+    column.derivation.extend(baseline.lines);
+    let default = defaults::fraction(shape, setup, release, gpu);
+    column.derivation.push(default.why);
+    let asked = setup.fraction.unwrap_or(default.value);
+    column.derivation.push(format!(
+        "fraction mem_fraction_static {} ({})",
+        short(asked),
+        if setup.fraction.is_some() { "as asked" } else { "the default" }
+    ));
+    let Some(weights) = column.weights_gib_per_rank else { return };
+    if stages.iter().any(|stage| stage.pool.cell.bytes <= 0.0) {
+        return;
+    }
+    let give = |case: Case, fraction: f64| give(stages, &total, defaults::effective(shape, setup, release, fraction), case);
+    let rows = stages.first().map_or(0, |stage| stage.pool.rows(give(Case::Value, asked).tokens));
+    let context = setup.context.or(shape.context);
+    let need =
+        defaults::need(shape, setup, release, gpu, rows, shape.context_sglang.filter(|_| setup.context.is_none()).or(context).unwrap_or(0));
+    column.derivation.push(need.why);
+    let rest = total.value * defaults::effective(shape, setup, release, asked) - weights.value;
+    column.derivation.push(format!(
+        "rest = {} \u{d7} {:.3} GiB free before the weights \u{2212} {:.3} GiB of weights = {} GiB",
+        short(asked),
+        total.value,
+        weights.value,
+        crate::figures::decimal(rest, 3)
+    ));
+    fractions::fill(
+        column,
+        &fractions::Asked {
+            fraction: asked,
+            default: default.value,
+            context,
+            most: total,
+            need: need.gib,
+            needs_full_request: false,
+            margin: 0.0,
+        },
+        &give,
+    );
+}
+
+/// What a fraction gives: the least of all stages.
+fn give(stages: &[Stage], total: &Figure, fraction: f64, case: Case) -> Give {
+    let mut least: Option<Give> = None;
+    for stage in stages {
+        let Some(weights) = stage.weights else { continue };
+        let (free, weights) = match case {
+            Case::Value => (total.value, weights.gib.value),
+            Case::Worst => (total.low, weights.gib.high),
+            Case::Best => (total.high, weights.gib.low),
+        };
+        let found = stage.pool.give(free * fraction - weights);
+        let found = Give { headroom: (free * (1.0 - fraction)).min(free - weights), ..found };
+        if least.is_none_or(|least| found.tokens < least.tokens) {
+            least = Some(found);
+        }
+    }
+    least.unwrap_or(Give { tokens: 0.0, requests: f64::INFINITY, headroom: 0.0 })
+}
+
+/// What the rules of this release are not known for, or leave out.
+fn notes(shape: &Shape, setup: &Setup, release: Release) -> Vec<String> {
+    let mut notes = Vec::new();
+    if release > Engine::Sglang.newest() {
+        notes.push(format!("{release} is newer than the rules here, which are those of {}", Engine::Sglang.newest()));
+    }
+    if release < Engine::Sglang.oldest() {
+        notes.push(format!("{release} is older than the rules here, which begin with {}", Engine::Sglang.oldest()));
+    }
+    if let Some(speculation) = setup.speculation.as_ref().filter(|speculation| !speculation.is_textual) {
+        if release < Release(0, 5, 14) {
+            notes.push(
+                "draft weights and their KV cache: this release loads them after the pool, from what the fraction leaves free".to_owned(),
+            );
+        } else if speculation.draft.is_some() && speculation.draft_bytes.is_none() {
+            notes.push("draft weights: the draft's tensors are not known".to_owned());
+        }
+    }
+    if shape.states().next().is_some() && release < Release(0, 5, 4) {
+        notes.push("the state cache of hybrid models before 0.5.4".to_owned());
+    }
+    if setup.is_pcie.is_none() && setup.tensor > 2 && !setup.without_custom_all_reduce {
+        notes.push(
+            "whether the GPUs have NVLink: custom all-reduce takes up to 32 MiB where they do (--pcie says that they do not)".to_owned(),
+        );
+    }
+    notes
+}

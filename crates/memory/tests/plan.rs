@@ -1,0 +1,14 @@
+//! Plans of real models: what their configurations give by the architecture, by SGLang and by vLLM, and what is refused.
+
+#[path = "plan/ask.rs"]
+mod ask;
+#[path = "plan/cards.rs"]
+mod cards;
+#[path = "plan/launch.rs"]
+mod launch;
+#[path = "plan/models.rs"]
+mod models;
+#[path = "plan/robust.rs"]
+mod robust;
+#[path = "plan/traps.rs"]
+mod traps;

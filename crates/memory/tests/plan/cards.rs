@@ -1,0 +1,115 @@
+//! Tokens on cards: what the engines' own code gave on simulated cards, and what must hold on any.
+
+use bystander_memory::plan::setup::{Engine, Setup};
+use bystander_memory::version::Release;
+use bystander_model::memory::Column;
+
+use crate::ask::{column, on, text};
+
+fn sglang(model: &str, setup: Setup) -> Column {
+    column(&text(model), setup, Engine::Sglang, Release(0, 5, 9))
+}
+
+#[test]
+fn sglang_gives_what_its_own_code_gave() {
+    // SGLang 0.5.9 on simulated cards whose contexts take half a GiB.
+    let one = sglang("llama-8b", on("80GiB", 1)).tokens.expect("tokens");
+    assert_eq!(one.value, 421_755.0);
+    for (gpu, tensor, tokens) in [("80GiB", 1, 421_755.0), ("80GiB", 2, 963_401.0), ("24GiB", 2, 201_283.0)] {
+        let found = sglang("llama-8b", on(gpu, tensor)).tokens.expect("tokens");
+        assert!(found.low <= tokens && tokens <= found.high, "{tensor} \u{d7} {gpu}: {found:?}");
+        assert!((found.value / tokens - 1.0).abs() < 0.003, "{tensor} \u{d7} {gpu}: {found:?}");
+    }
+    // With what was free before the weights told, only the weights are estimated.
+    let told = Setup { free_gib: Some(79.498), ..on("80GiB", 2) };
+    let found = sglang("llama-8b", told).tokens.expect("tokens");
+    assert!((found.value - 963_401.0).abs() < 100.0, "{found:?}");
+}
+
+#[test]
+fn vllm_lies_in_the_interval() {
+    // vLLM 0.32 on a simulated A100 of 80 GiB.
+    let found = column(&text("llama-8b"), on("80GiB", 1), Engine::Vllm, Release(0, 32, 0)).tokens.expect("tokens");
+    assert!(found.low <= 477_456.0 && 477_456.0 <= found.high, "{found:?}");
+    // With the step that the engine took, and no graphs, within half a percent.
+    let told = Setup { chunk: Some(2048), without_graphs: true, requests: Some(256), ..on("80GiB", 1) };
+    let found = column(&text("llama-8b"), told, Engine::Vllm, Release(0, 32, 0)).tokens.expect("tokens");
+    assert!((found.value / 477_456.0 - 1.0).abs() < 0.005, "{found:?}");
+    let wider = Setup { chunk: Some(4096), fraction: Some(0.7), without_graphs: true, requests: Some(256), ..on("80GiB", 1) };
+    let found = column(&text("llama-8b"), wider, Engine::Vllm, Release(0, 32, 0)).tokens.expect("tokens");
+    assert!((found.value * 131_072.0 / 1_073_741_824.0 - 40.47).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn more_of_the_card_gives_more_tokens_and_leaves_less() {
+    for engine in [Engine::Sglang, Engine::Vllm] {
+        for model in ["llama-8b", "gpt-oss-120b", "gemma-3-27b-it", "qwen3-next-80b-a3b-instruct", "deepseek-v3"] {
+            let column = column(&text(model), on("b200", 8), engine, engine.newest());
+            assert!(!column.table.is_empty(), "{model} by {}: {:?}", column.name, column.not_modelled);
+            for pair in column.table.windows(2) {
+                let (a, b) = (&pair[0], &pair[1]);
+                assert!(
+                    a.fraction < b.fraction && a.tokens.value <= b.tokens.value && a.headroom_gib.value >= b.headroom_gib.value,
+                    "{model} by {}: {a:?} {b:?}",
+                    column.name
+                );
+                assert!(a.tokens.low <= a.tokens.value && a.tokens.value <= a.tokens.high, "{model} by {}: {a:?}", column.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_least_fraction_is_where_it_starts() {
+    for engine in [Engine::Sglang, Engine::Vllm] {
+        let ask = |fraction| column(&text("llama-3.1-70b-instruct"), Setup { fraction, ..on("h100", 4) }, engine, engine.newest());
+        let found = ask(None);
+        let range = found.fraction.expect("a range");
+        assert!(range.least.low <= range.least.value && range.least.value <= range.least.high);
+        let start = if engine == Engine::Vllm { 131_072.0 } else { 1.0 };
+        let at = |fraction: f64| ask(Some(fraction)).tokens.expect("tokens").value;
+        assert!(at(range.least.value) >= start, "{}: {}", found.name, at(range.least.value));
+        assert!(at(range.least.value - 0.0001) < start, "{}: {}", found.name, at(range.least.value - 0.0001));
+        let (low, high) = range.works.expect("a fraction works");
+        assert!(range.least.value <= low && low <= high && high < 1.0);
+        let recommended = range.recommended.expect("one is recommended");
+        assert!((low..=high).contains(&recommended));
+        assert!(at(low) >= 131_072.0);
+    }
+}
+
+#[test]
+fn what_does_not_fit_has_no_fraction() {
+    // 641 GiB of weights on eight cards of 80 GB.
+    let found = column(&text("deepseek-v3"), on("h100", 8), Engine::Sglang, Release(0, 5, 23));
+    assert!(found.tokens.expect("tokens").high <= 0.0, "{:?}", found.tokens);
+    assert!(found.fraction.is_none_or(|range| range.works.is_none()), "{:?}", found.fraction);
+    // On cards of 141 GB it does.
+    let found = column(&text("deepseek-v3"), on("h200", 8), Engine::Sglang, Release(0, 5, 23));
+    assert!(found.fraction.expect("a range").works.is_some());
+}
+
+#[test]
+fn a_release_before_its_rules_changed_has_the_old_default() {
+    let at = |engine, release| {
+        column(&text("llama-8b"), on("80GiB", 1), engine, release)
+            .derivation
+            .iter()
+            .find(|line| line.starts_with("fraction "))
+            .cloned()
+            .expect("a fraction")
+    };
+    assert!(at(Engine::Vllm, Release(0, 17, 1)).contains("0.9 "));
+    assert!(at(Engine::Vllm, Release(0, 22, 0)).contains("0.92 "));
+    assert!(at(Engine::Sglang, Release(0, 4, 3)).contains("0.88 "));
+    assert!(at(Engine::Sglang, Release(0, 5, 23)).contains("0.83 "));
+}
+
+#[test]
+fn releases_that_are_not_known_say_so() {
+    for engine in [Engine::Sglang, Engine::Vllm] {
+        let found = column(&text("llama-8b"), on("80GiB", 1), engine, Release(0, 99, 0));
+        assert!(found.not_modelled.iter().any(|line| line.contains("newer")), "{:?}", found.not_modelled);
+        assert!(found.tokens.is_some());
+    }
+}

@@ -1,0 +1,85 @@
+//! Launch commands as people paste them.
+
+use bystander_memory::plan::launch::{Launch, LaunchError};
+use bystander_memory::plan::setup::{Engine, KvKind};
+
+fn parse(line: &str) -> Launch {
+    Launch::parse(&[line.to_owned()]).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+#[test]
+fn sglang_in_all_its_spellings() {
+    let lines = [
+        "python -m sglang.launch_server --model-path /m --tp 8 --mem-fraction-static 0.88 --context-length 32768",
+        "python3 -m sglang.launch_server --model /m --tp-size=8 --mem-fraction-static=0.88 --context-length=32768",
+        "CUDA_VISIBLE_DEVICES=0,1 SGLANG_X=1 sglang serve /m --tensor-parallel-size 8 --mem-fraction 0.88 --context-length 32768",
+        "docker run --gpus all -p 30000:30000 lmsysorg/sglang:latest python3 -m sglang.launch_server --model-path \"/m\" --tp 8 \\\n --mem-fraction-static 0.88 --context-length 32768",
+    ];
+    for line in lines {
+        let launch = parse(line);
+        assert_eq!((launch.engine, launch.model.as_deref()), (Engine::Sglang, Some("/m")), "{line}");
+        assert_eq!((launch.setup.tensor, launch.setup.fraction, launch.setup.context), (8, Some(0.88), Some(32_768)), "{line}");
+    }
+}
+
+#[test]
+fn vllm_in_all_its_spellings() {
+    let lines = [
+        "vllm serve /m -tp 4 -pp 2 --gpu-memory-utilization 0.95 --max-model-len 32K --enforce-eager --kv-cache-dtype fp8",
+        "python -m vllm.entrypoints.openai.api_server --model /m --tensor-parallel-size=4 --pipeline_parallel_size=2 --gpu_memory_utilization 0.95 --max-model-len 32768 --enforce-eager --kv-cache-dtype fp8_e4m3",
+        "VLLM_USE_V1=1 /opt/venv/bin/vllm serve /m --tensor-parallel-size 4 --pipeline-parallel-size 2 --gpu-memory-utilization .95 --max_model_len=32768 --enforce-eager --kv-cache-dtype fp8",
+    ];
+    for line in lines {
+        let launch = parse(line);
+        assert_eq!((launch.engine, launch.model.as_deref()), (Engine::Vllm, Some("/m")), "{line}");
+        let setup = &launch.setup;
+        assert_eq!((setup.tensor, setup.pipeline, setup.fraction, setup.context), (4, 2, Some(0.95), Some(32_768)), "{line}");
+        assert!(setup.without_graphs && setup.kv == KvKind::Fp8, "{line}");
+    }
+}
+
+#[test]
+fn speculation_and_what_else_counts() {
+    let launch = parse(
+        "sglang serve /m --speculative-algorithm EAGLE --speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4 --enable-dp-attention --dp 8 --ep 8 --max-running-requests 256 --chunked-prefill-size -1 --enable-symm-mem",
+    );
+    let speculative = launch.speculative.expect("speculation");
+    assert_eq!(
+        (speculative.method.as_str(), speculative.steps, speculative.branches, speculative.tokens),
+        ("EAGLE", Some(3), Some(1), Some(4))
+    );
+    let setup = launch.setup;
+    assert!(setup.attention_is_data_parallel && setup.is_unchunked && setup.symmetric_gib == Some(4.0));
+    assert_eq!((setup.data, setup.expert, setup.requests), (8, Some(8), Some(256)));
+    let launch = parse(
+        r#"vllm serve /m --enable-expert-parallel --speculative-config '{"method":"mtp","num_speculative_tokens":2}' --max-num-seqs 64 --max-num-batched-tokens 4096"#,
+    );
+    assert_eq!(launch.speculative.expect("speculation").method, "mtp");
+    assert_eq!((launch.setup.requests, launch.setup.chunk), (Some(64), Some(4096)));
+    assert!(launch.setup.expert.is_some());
+}
+
+#[test]
+fn options_that_are_not_known_are_named_and_do_not_disturb() {
+    let launch = parse("sglang serve /m --host 0.0.0.0 --port 30000 --frobnicate hard --tp 2 --trust-remote-code");
+    assert_eq!((launch.setup.tensor, launch.unknown), (2, vec!["--frobnicate".to_owned()]));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let error = |line: &str| Launch::parse(&[line.to_owned()]).expect_err(line);
+    assert_eq!(error("python train.py"), LaunchError::NoEngine);
+    assert!(matches!(error("vllm serve /m --tensor-parallel-size"), LaunchError::NoValue { .. }));
+    for line in [
+        "vllm serve /m -tp zero",
+        "vllm serve /m -tp 0",
+        "vllm serve /m --gpu-memory-utilization 1.5",
+        "sglang serve /m --mem-fraction-static -0.5",
+        "sglang serve /m --kv-cache-dtype int3",
+        "vllm serve /m --max-model-len many",
+    ] {
+        assert!(matches!(error(line), LaunchError::Value { .. } | LaunchError::NoValue { .. }), "{line}");
+    }
+    assert_eq!(error("vllm serve '/m"), LaunchError::Quote);
+    assert_eq!(Launch::parse(&[]).expect_err("nothing"), LaunchError::NoEngine);
+}
