@@ -82,6 +82,8 @@ pub(crate) mod message {
     pub(crate) const WAITING: &str = "waiting";
     /// The first engine's lines.
     pub(crate) const FIRST_ENGINE: &str = "first_engine";
+    /// Fewer blocks than none.
+    pub(crate) const NEGATIVE_BLOCKS: &str = "negative_blocks";
     /// Requests were taken back for want of KV cache.
     pub(crate) const PREEMPTED: &str = "preempted";
     /// Graphs come on top of the share, as the engine says.

@@ -127,7 +127,7 @@ pub(crate) fn covers(facts: &Facts) -> Option<Covers> {
     if versions.is_up_to(v(6, 4)) {
         return Some(Covers::Card);
     }
-    if is_first && says(amount::ACTIVATION) && versions.is_up_to(v(10, 99)) {
+    if is_first && (says(amount::ACTIVATION) || says(amount::REQUESTED)) && versions.is_up_to(v(10, 99)) {
         return Some(Covers::Own);
     }
     let within = |low, high| versions.is_within(low, high);

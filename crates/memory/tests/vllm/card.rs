@@ -139,6 +139,19 @@ fn lines_that_were_cut_when_pasted_are_read() {
 }
 
 #[test]
+fn an_allocation_without_its_type_is_read() {
+    let found = server(
+        "Available KV cache memory: 2.97 GiB\nGPU KV cache size: 150,745 tokens\nTried to allocate 136.00 MiB. GPU 0 has a total capacity of 22.36 GiB of which 120.88 MiB is free\n",
+    );
+    assert_eq!(class(&found), CauseClass::GraphCaptureHeadroom);
+    // The size of the pool alone tells that it comes after it.
+    let cut = server(
+        "Available KV cache memory: 2.97 GiB\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 136.00 MiB. GPU 0 has a total capacity of 22.36 GiB of which 120.88 MiB is free\n",
+    );
+    assert_eq!(class(&cut), CauseClass::GraphCaptureHeadroom);
+}
+
+#[test]
 fn processes_in_a_list_are_left_over() {
     for list in [
         "VLLM::EngineCore\nVLLM::Worker_TP0\nVLLM::Worker_TP1\n",

@@ -40,7 +40,7 @@ fn a_share_that_is_large_enough_is_computed_where_the_card_is_known() {
 fn the_first_engine_counts_tokens() {
     let log = "INFO 11-23 10:00:00 model_runner.py:1077] Loading model weights took 14.9888 GB\nINFO 11-23 10:00:00 worker.py:232] Memory profiling results: total_gpu_memory=23.58GiB initial_memory_usage=15.34GiB peak_torch_memory=17.98GiB memory_usage_post_profile=15.35GiB non_torch_memory=0.35GiB kv_cache_size=2.89GiB gpu_memory_utilization=0.90\nINFO 11-23 10:00:00 gpu_executor.py:113] # GPU blocks: 1478, # CPU blocks: 2048\nValueError: The model's max seq len (29000) is larger than the maximum number of tokens that can be stored in KV cache (23648). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n";
     let found = server(log);
-    assert_eq!(class(&found), CauseClass::KvBelowContext);
+    assert_eq!((class(&found), found.phase), (CauseClass::KvBelowContext, bystander_model::memory::Phase::PoolSizing));
     let formula = found.formula.as_ref().expect("a formula");
     same(formula.rest_gib.value, 2.89, 2);
     assert_eq!(formula.tokens.map(|tokens| tokens.value), Some(23_648.0));

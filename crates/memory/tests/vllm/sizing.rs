@@ -36,6 +36,10 @@ fn bytes_printed_by_hand_give_exact_blocks() {
     let advice = share(&found, Direction::Up);
     same(advice.break_even.expect("a share").value, 0.3193, 4);
     assert!(text(&found).contains("7.02 GiB of it"), "{}", text(&found));
+    // Without the error, and without the share, the numbers still say that all of the card counts.
+    let bare = server(lines);
+    assert_eq!(class(&bare), CauseClass::OtherProcessHoldsMemory);
+    same(share(&bare, Direction::Up).break_even.expect("a share").value, 0.3193, 4);
     // The first instance, alone on the card.
     let first = lines.replace("16070606848", "20509491200").replace("7538868224", "3099983872").replace("-7816", "4499");
     let alone = server(&format!(
@@ -53,6 +57,9 @@ fn a_card_in_use_is_more_than_the_share_in_08() {
     let advice = share(&found, Direction::Up);
     same(advice.break_even.expect("a share").value, 4910.0 / 46_068.0, 4);
     assert!(text(&found).contains("0.8.2") && text(&found).contains("4.79 GiB"), "{}", text(&found));
+    let bare = server(&format!("4910MiB / 46068MiB\nApplication startup complete.\n{NO_BLOCKS}"));
+    assert_eq!(class(&bare), CauseClass::OtherProcessHoldsMemory);
+    same(share(&bare, Direction::Up).break_even.expect("a share").value, 4910.0 / 46_068.0, 4);
 }
 
 #[test]

@@ -94,7 +94,8 @@ pub(crate) fn is_nccl(message: &str) -> bool {
 /// What the engine stands on says.
 fn beneath(message: &str) -> Option<Failure> {
     let has = |text: &str| message.contains(text);
-    if has("CUDA out of memory") || has("OutOfMemoryError") || has("CUDA error: out of memory") || is_nccl(message) {
+    let allocation = has("Tried to allocate ") && has(" total capa");
+    if allocation || has("CUDA out of memory") || has("OutOfMemoryError") || has("CUDA error: out of memory") || is_nccl(message) {
         return Some(Failure::OutOfMemory(out_of_memory(message)));
     }
     const NATIVE: [&str; 6] =

@@ -40,6 +40,9 @@ pub(super) fn read(message: &str, found: &mut Vec<Line>) {
     found.extend(blocks.and_then(whole).map(|count| Line::Blocks { count, is_first: true }));
     let second = after(message, "after num_gpu_blocks is: ").and_then(whole);
     found.extend(second.map(|count| Line::Blocks { count, is_first: false }));
+    if after(message, "num_gpu_blocks: ").is_some_and(|rest| rest.starts_with('-')) {
+        found.push(Line::NegativeBlocks);
+    }
     if message.contains(" is preempted by ") {
         found.push(Line::Preempted);
     }
@@ -123,6 +126,7 @@ mod tests {
         assert!(matches!(&oldest[..], [Line::FirstProfile(profile)] if profile.total.is_some() && profile.free.is_some()));
         assert_eq!(lines("# GPU blocks: 1478, # CPU blocks: 2048"), [Line::Blocks { count: 1478.0, is_first: true }]);
         assert_eq!(lines("# cuda blocks: 13618, # CPU blocks: 0"), [Line::Blocks { count: 13_618.0, is_first: true }]);
-        assert!(lines("num_gpu_blocks: -7816").is_empty());
+        assert_eq!(lines("num_gpu_blocks: -7816"), [Line::NegativeBlocks]);
+        assert!(lines("num_gpu_blocks: 7816").is_empty());
     }
 }

@@ -115,7 +115,7 @@ fn configuration(message: &str, found: &mut Vec<Line>) {
 }
 
 /// Texts that begin a step, and which.
-const STEPS: [(&str, Step); 23] = [
+const STEPS: [(&str, Step); 22] = [
     ("world_size=", Step::Parallel),
     ("in world size ", Step::Parallel),
     ("vLLM is using nccl==", Step::Parallel),
@@ -130,9 +130,9 @@ const STEPS: [(&str, Step); 23] = [
     ("torch.compile took", Step::Profile),
     ("Profiling CUDA graph memory", Step::Profile),
     ("KV cache size: ", Step::Pools),
-    ("Maximum concurrency for", Step::Pools),
-    ("# GPU blocks:", Step::Pools),
-    ("# cuda blocks:", Step::Pools),
+    // The first engine checks the length of requests after these lines.
+    ("# GPU blocks:", Step::Profile),
+    ("# cuda blocks:", Step::Profile),
     ("Capturing CUDA graph", Step::Graphs),
     ("Capturing cudagraphs", Step::Graphs),
     ("cuda graph addresses", Step::Graphs),

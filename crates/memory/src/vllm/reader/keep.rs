@@ -15,10 +15,15 @@ use crate::vllm::prefix;
 pub(super) fn take(facts: &mut Facts, found: line::Line, label: &str, place: &Place) {
     use line::Line as L;
     let rank = prefix::tensor_rank(label);
+    // What is said of the KV cache is said while it is sized.
+    if matches!(found, L::Available(_) | L::FirstAccount(_) | L::FirstProfile(_) | L::Concurrency { .. }) {
+        begin(facts, Step::Profile, place);
+    }
     match found {
         L::Version(version) => facts.versions.state(&version, || format!("{place}: version {version}")),
         L::Begins => facts.note(SEEN_API, "", label, place),
-        L::EngineBegins | L::Wrapped | L::Failed(_) => {}
+        L::EngineBegins => begin(facts, Step::Parallel, place),
+        L::Wrapped | L::Failed(_) => {}
         L::Configuration(arguments) => configure(facts, &arguments, place),
         L::Command(arguments) => typed(facts, &arguments, place),
         L::Architecture(name) => facts.settings.set(setting::ARCHITECTURE, &name, place),
@@ -67,6 +72,7 @@ pub(super) fn take(facts: &mut Facts, found: line::Line, label: &str, place: &Pl
         L::GraphsOutside => once(facts, message::GRAPHS_OUTSIDE, label, place),
         L::SecondRunner => once(facts, message::SECOND_RUNNER, label, place),
         L::Waiting => once(facts, message::WAITING, label, place),
+        L::NegativeBlocks => once(facts, message::NEGATIVE_BLOCKS, label, place),
         L::Preempted => once(facts, message::PREEMPTED, label, place),
         L::BlocksSet { from, to } => {
             facts.note(message::BLOCKS_SET, &format!("{from} {to}"), label, place);

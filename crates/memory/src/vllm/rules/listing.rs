@@ -19,8 +19,8 @@ pub(super) fn left_over(case: &Case<'_>) -> Option<Found> {
     let held =
         inputs::server(facts, amount::HELD).map_or_else(String::new, |held| format!(", which holds {} GiB", decimal(held.figure.value, 2)));
     let text = format!(
-        "{} processes of an engine are on the GPU ({}{held}): left over from an earlier run unless this run started them",
-        titles.len(),
+        "{} on the GPU ({}{held}): left over from an earlier run unless this run started them",
+        if titles.len() == 1 { "A process of an engine is".to_owned() } else { format!("{} processes of an engine are", titles.len()) },
         titles.join(", ")
     );
     let end = "End them by their pids: a port that is free and a container that is removed do not show that they are gone, and a parent of 1 is no condition. Titles are cut to 15 characters in some lists (`VLLM::EngineCor`).";

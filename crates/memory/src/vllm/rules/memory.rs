@@ -6,7 +6,7 @@ use bystander_model::memory::{CauseClass, Certainty, Direction, Phase};
 use super::{cause, first};
 use crate::explain::causes::device::OutOfMemory;
 use crate::explain::facts::Failure as Failed;
-use crate::explain::{Case, Found};
+use crate::explain::{Case, Facts, Found};
 use crate::figures::{decimal, fraction};
 use crate::vllm::advice::{self, Scale, gib_or_mib};
 use crate::vllm::amount::minus;
@@ -48,6 +48,11 @@ fn out_of_memory<'a>(case: &Case<'a>) -> Option<(&'a Failed, Short)> {
     numbers.own = read.own.or(numbers.own);
     let has_room = numbers.tried.zip(numbers.free).is_some_and(|(tried, free)| free.low >= tried.high);
     (!has_room).then_some((failure, Short { numbers, pools: read.pools, is_nccl }))
+}
+
+/// Whether the KV cache was sized, so that an allocation that fails comes after it whatever the last line says.
+fn has_pool(facts: &Facts) -> bool {
+    inputs::least_kv(facts).is_some_and(|(_, kv, _)| kv.figure.value > 0.0)
 }
 
 /// By how much this process is above its share, and what that may be.
@@ -132,7 +137,7 @@ pub(super) fn weights(case: &Case<'_>) -> Option<Found> {
     let facts = case.facts;
     let by_words = first(facts, |failure| matches!(failure, Failure::Load).then_some(())).map(|(failure, ())| (failure, None));
     let (failure, found) = by_words.or_else(|| out_of_memory(case).map(|(failure, found)| (failure, Some(found))))?;
-    if failure.phase > Phase::PoolSizing {
+    if failure.phase > Phase::PoolSizing || has_pool(facts) {
         return None;
     }
     let printed: Vec<f64> = inputs::ranks(facts).flat_map(|rank| rank.all(amount::WEIGHTS)).map(|weights| weights.figure.value).collect();
@@ -189,8 +194,9 @@ pub(super) fn sampler(case: &Case<'_>) -> Option<Found> {
 /// The capture of graphs finds no memory beside the share.
 pub(super) fn graphs(case: &Case<'_>) -> Option<Found> {
     let (failure, found) = out_of_memory(case)?;
-    (failure.phase == Phase::GraphCapture && !found.is_nccl).then_some(())?;
     let facts = case.facts;
+    let is_capture = failure.phase == Phase::GraphCapture || failure.phase <= Phase::PoolSizing && has_pool(facts);
+    (is_capture && !found.is_nccl).then_some(())?;
     let outside = Scale::of(facts).map_or_else(String::new, |scale| {
         format!(
             "; a share of {} leaves {} GiB outside of it",

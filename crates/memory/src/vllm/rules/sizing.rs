@@ -21,9 +21,8 @@ const CONTEXT: f64 = 2.0;
 /// `No available memory for the cache blocks.`
 pub(super) fn nothing_left(case: &Case<'_>) -> Option<Found> {
     let facts = case.facts;
-    let (failure, ()) =
-        first(facts, |failure| matches!(failure, Failure::NoBlocks).then_some(())).or_else(|| negative_without_words(facts))?;
-    let place = failure.place.clone();
+    let said = first(facts, |failure| matches!(failure, Failure::NoBlocks).then_some(())).map(|(failure, ())| failure.place.clone());
+    let place = said.or_else(|| negative_without_words(facts))?;
     if let Some(found) = overridden(facts, &place) {
         return Some(found);
     }
@@ -35,6 +34,7 @@ pub(super) fn nothing_left(case: &Case<'_>) -> Option<Found> {
     let may_be_old = facts.versions.bounds().0 < Release(0, 9, 0) && facts.versions.is_possible() && semantics::covers(facts).is_none();
     match printed {
         Some((_, kv, _)) if kv.figure.value <= 0.0 => Some(below_weights(facts, place, &kv)),
+        None if may_be_old && inputs::server_first(facts, amount::CARD_USED).is_some() => Some(all_of_the_card(facts, place)),
         None if may_be_old => {
             let text = "Nothing is left of the share for the KV cache, and the log does not say what took it; in releases up to 0.8 all that is used on the card counts, also what other processes hold, and this may be one";
             let up = advice::turn(
@@ -193,10 +193,16 @@ fn sum_of_shares(facts: &Facts, scale: Option<&Scale>, neighbour: Option<&Input>
     }
 }
 
-/// The first engine up to 0.6 logs a negative size and then fails elsewhere.
-fn negative_without_words(facts: &Facts) -> Option<(&crate::explain::facts::Failure, ())> {
-    let negative = inputs::ranks(facts).any(|rank| rank.first(amount::KV).is_some_and(|kv| kv.figure.high < 0.0));
-    facts.failure().filter(|_| negative && facts.message(message::FIRST_ENGINE).is_some()).map(|failure| (failure, ()))
+/// The first engine up to 0.6 logs a negative size and then fails elsewhere, or nowhere in what was pasted.
+fn negative_without_words(facts: &Facts) -> Option<Place> {
+    facts.message(message::FIRST_ENGINE)?;
+    let printed = inputs::ranks(facts).find_map(|rank| rank.first(amount::KV).filter(|kv| kv.figure.high < 0.0)).map(|kv| kv.place.clone());
+    let blocks = || facts.message(message::NEGATIVE_BLOCKS).map(|blocks| blocks.place.clone());
+    let computed = || {
+        let rest = crate::vllm::formula::of(facts).filter(|formula| formula.rest_gib.high < 0.0);
+        rest.and_then(|_| inputs::ranks(facts).find_map(|rank| rank.last(amount::PEAK))).map(|peak| peak.place.clone())
+    };
+    printed.or_else(blocks).or_else(computed)
 }
 
 /// More requests than states of a hybrid model.

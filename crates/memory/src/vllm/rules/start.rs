@@ -46,7 +46,8 @@ pub(super) fn share_not_free(case: &Case<'_>) -> Option<Found> {
     let Some((free, total)) = numbers else {
         let class = if is_unified { CauseClass::PlatformMisreports } else { CauseClass::OtherProcessHoldsMemory };
         let text = "Less was free at the start than the share asks for; the line does not say how much";
-        return Some(Found::new(class, Certainty::Possible, text, [failure.place.clone()]));
+        let found = Found::new(class, Certainty::Possible, text, [failure.place.clone()]);
+        return Some(if is_unified { found.advise(page_cache(None)) } else { found });
     };
     let most = inputs::as_share(free, total)?;
     let held = minus(total, free);
@@ -107,20 +108,24 @@ fn lower(most: bystander_model::budget::Figure) -> Advice {
     }
 }
 
+/// What to do about page cache that counts as used.
+fn page_cache(reclaimable: Option<f64>) -> Advice {
+    let text = match reclaimable {
+        Some(gib) => format!(
+            "Drop the page cache (`echo 3 > /proc/sys/vm/drop_caches`) before the start: MemAvailable is {} GiB above what CUDA calls free; no share has to change.",
+            decimal(gib, 2)
+        ),
+        None => "Compare MemAvailable of the host with what CUDA calls free: what is above it is page cache, which dropping it gives back; what is left is a floor of the platform, the same at each boot.".to_owned(),
+    };
+    advice::turn("", Direction::None, None, text)
+}
+
 /// Host and GPU share one memory: what is not free may be the page cache, or what the platform keeps.
 fn unified(facts: &Facts, numbers: &str, most: bystander_model::budget::Figure, held: f64, evidence: [crate::line::Place; 1]) -> Found {
     let available = inputs::server(facts, amount::HOST_AVAILABLE).map(|host| host.figure.value);
     let free = inputs::free(facts, None).map(|free| free.figure.value);
     let reclaimable = available.zip(free).map(|(available, free)| available - free).filter(|gib| *gib > 2.0);
-    let cache = advice::turn(
-        "",
-        Direction::None,
-        None,
-        match reclaimable {
-            Some(gib) => format!("Drop the page cache (`echo 3 > /proc/sys/vm/drop_caches`) before the start: MemAvailable is {} GiB above what CUDA calls free; no share has to change.", decimal(gib, 2)),
-            None => "Compare MemAvailable of the host with what CUDA calls free: what is above it is page cache, which dropping it gives back; what is left is a floor of the platform, the same at each boot.".to_owned(),
-        },
-    );
+    let cache = page_cache(reclaimable);
     let lower = lower(most);
     let certainty = if reclaimable.is_some() { Certainty::Shown } else { Certainty::Likely };
     let what = if reclaimable.is_some() { "page cache that can be reclaimed" } else { "page cache, or what the platform keeps for itself" };
