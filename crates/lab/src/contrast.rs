@@ -7,6 +7,9 @@ use crate::plan::Plan;
 /// The level of a factor's contrast on outcomes, before it is shared among the factor's levels.
 pub const ALPHA: f64 = 0.05;
 
+/// The level of all that is tested of one instrument on outcomes, in every state together.
+pub const INSTRUMENT_ALPHA: f64 = ALPHA / 3.0;
+
 /// What a comparison is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
@@ -44,6 +47,18 @@ impl Contrast {
         self.control == plan.baseline
     }
 
+    /// Whether it is asked beside a main comparison of the same subject: an instrument beside other levels, where it is compared on the baseline too.
+    #[must_use]
+    pub fn is_beside(&self, plan: &Plan) -> bool {
+        match &self.subject {
+            Subject::Factor { .. } => false,
+            Subject::Instrument { instrument } => {
+                let on_baseline = states_of_instrument(plan, instrument).iter().any(|(_, without)| **without == plan.baseline);
+                on_baseline && !self.is_with_baseline(plan)
+            }
+        }
+    }
+
     /// The `about` of its answers: `factor:NAME`, `factor:NAME=LEVEL` where several levels are compared, or `instrument:NAME`.
     #[must_use]
     pub fn about(&self, plan: &Plan) -> String {
@@ -62,8 +77,8 @@ impl Contrast {
 /// A level of a factor is compared on the baseline. Where the plan declares its cells and that one is not among them, it is compared in the two bare cells
 /// that differ in nothing else and are nearest to the baseline.
 ///
-/// A factor with k levels beside the baseline's is tested at [`ALPHA`] / k each; every instrument at a fixed [`ALPHA`] / 3, on the baseline and
-/// beside each other combination of levels, so that adding an instrument never changes the level of another.
+/// A factor with k levels beside the baseline's is tested at [`ALPHA`] / k each; every instrument at a fixed [`INSTRUMENT_ALPHA`], which its states
+/// share (see [`state_alpha`]), so that adding an instrument never changes the level of another.
 #[must_use]
 pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
     let mut found = Vec::new();
@@ -83,7 +98,8 @@ pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
     for instrument in plan.instruments.keys().filter(|name| **name != plan.baseline.instrument) {
         for (with, without) in states_of_instrument(plan, instrument) {
             let subject = Subject::Instrument { instrument: instrument.clone() };
-            found.push(Contrast { subject, treated: with.clone(), control: without.clone(), alpha: ALPHA / 3.0 });
+            let alpha = state_alpha(plan, instrument, without);
+            found.push(Contrast { subject, treated: with.clone(), control: without.clone(), alpha });
         }
     }
     found.retain(|contrast| plan.cells.contains(&contrast.treated) && plan.cells.contains(&contrast.control));
@@ -145,4 +161,20 @@ pub fn states_of_instrument<'a>(plan: &'a Plan, instrument: &str) -> Vec<(&'a Ce
             Some((with, without))
         })
         .collect()
+}
+
+/// The level of an instrument's comparison in one state, which is named by its cell without the instrument.
+///
+/// A difference in any state says that the instrument perturbs, so the states share one level: half of it is the baseline's, which so depends on nothing
+/// but whether there is another state, and the others share the other half.
+#[must_use]
+pub fn state_alpha(plan: &Plan, instrument: &str, without: &Cell) -> f64 {
+    let states = states_of_instrument(plan, instrument);
+    let others = states.iter().filter(|(_, without)| **without != plan.baseline).count();
+    match (others < states.len(), others) {
+        (true, 0) => INSTRUMENT_ALPHA,
+        (true, _) if *without == plan.baseline => INSTRUMENT_ALPHA / 2.0,
+        (true, others) => INSTRUMENT_ALPHA / 2.0 / others as f64,
+        (false, others) => INSTRUMENT_ALPHA / others.max(1) as f64,
+    }
 }

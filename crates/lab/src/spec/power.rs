@@ -27,6 +27,16 @@ const METRIC_BLOCKS: u32 = 2;
 struct Group {
     about: Vec<String>,
     alpha: f64,
+    /// Whether these are comparisons beside others of the same subject, which can be answered without them.
+    beside: bool,
+}
+
+impl Group {
+    /// Their names, and where they are compared.
+    fn said(&self) -> String {
+        let names = names(self.about.iter().map(String::as_str));
+        if self.beside { format!("{names} beside other levels") } else { names }
+    }
 }
 
 /// Tells the problems of power at the place of the blocks.
@@ -69,13 +79,15 @@ fn told(problem: Result<Diagnostic, StatsError>) -> Diagnostic {
 /// The contrasts of the plan by level, with the names of their factors and instruments.
 fn groups(plan: &Plan) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for Contrast { subject, alpha, .. } in contrasts(plan) {
+    for contrast in contrasts(plan) {
+        let beside = contrast.is_beside(plan);
+        let Contrast { subject, alpha, .. } = contrast;
         let (Subject::Factor { factor: name, .. } | Subject::Instrument { instrument: name }) = subject;
         // The same division of the same number gives the same bits.
-        match groups.iter_mut().find(|group| group.alpha.to_bits() == alpha.to_bits()) {
+        match groups.iter_mut().find(|group| group.beside == beside && group.alpha.to_bits() == alpha.to_bits()) {
             Some(group) if group.about.contains(&name) => {}
             Some(group) => group.about.push(name),
-            None => groups.push(Group { about: vec![name], alpha }),
+            None => groups.push(Group { about: vec![name], alpha, beside }),
         }
     }
     groups
@@ -90,11 +102,10 @@ fn unattainable(plan: &Plan, group: &Group) -> Result<Option<Diagnostic>, StatsE
     if needed <= allowed {
         return Ok(None);
     }
-    let about = names(group.about.iter().map(String::as_str));
-    let problem = Diagnostic::error(
-        "spec.cannot_reach",
-        format!("the plan cannot answer for {about}: that needs {needed} blocks, and at most {allowed} are run"),
-    );
+    let about = group.said();
+    let message = format!("the plan cannot answer for {about}: that needs {needed} blocks, and at most {allowed} are run");
+    let problem = Diagnostic::error("spec.cannot_reach", message);
+    let problem = if group.beside { Diagnostic { severity: Severity::Warning, ..problem } } else { problem };
     let why = format!(
         "at its level of {:.4}, even a cell that fails in every launch against one that never fails needs {needed} launches of each",
         group.alpha
@@ -120,7 +131,7 @@ fn beyond_cap(plan: &Plan, group: &Group) -> Result<Option<Diagnostic>, StatsErr
     if plan.blocks.max <= cap {
         return Ok(None);
     }
-    let about = names(group.about.iter().map(String::as_str));
+    let about = group.said();
     let message = format!("outcomes of {about} are looked at until block {cap} of {}", plan.blocks.max);
     let why = format!("looking after every block keeps false positives at the level of {:.4} for {cap} blocks, and no longer", group.alpha);
     Ok(Some(Diagnostic::warning("spec.blocks_beyond_looks", message).note(why)))

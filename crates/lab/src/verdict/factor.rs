@@ -7,7 +7,7 @@ use super::arm::{Arm, evidence_of, formula, strength_of};
 use super::look::{Look, against_level};
 use super::sentence::{blocks, launches, p_value, percent};
 use super::{pooled, settling};
-use crate::contrast::{ALPHA, Contrast, Subject};
+use crate::contrast::{self, Contrast, Subject};
 use crate::design::reach;
 use crate::ledger::Ledger;
 use crate::looks;
@@ -136,7 +136,8 @@ fn by_signs(ledger: &Ledger, contrast: &Contrast) -> Option<String> {
 fn masked(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast) {
     let hidden = ledger.plan.cells.iter().filter(|cell| cell.levels == contrast.treated.levels && !cell.is_bare()).find(|cell| {
         let (with, bare) = (Arm::of(ledger, cell), Arm::of(ledger, &contrast.treated));
-        let followed = looks::follow_cells(ledger, cell, &contrast.treated, ALPHA / 3.0, ledger.plan.blocks.max);
+        let alpha = contrast::state_alpha(&ledger.plan, &cell.instrument, &contrast.treated);
+        let followed = looks::follow_cells(ledger, cell, &contrast.treated, alpha, ledger.plan.blocks.max);
         followed.is_some_and(|followed| followed.is_shown()) && with.failed() * bare.n() < bare.failed() * with.n()
     });
     if let Some(cell) = hidden {

@@ -9,7 +9,7 @@ use super::look::{Look, against_level};
 use super::sentence::{launches, percent};
 use super::settling;
 use crate::carry::Baselines;
-use crate::contrast::{self, ALPHA, Contrast, Subject};
+use crate::contrast::{self, Contrast, Subject};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
 use crate::looks::Followed;
@@ -181,7 +181,8 @@ fn no_failure(answer: &mut Answer, ledger: &Ledger, with: &Arm<'_>, without: &Ar
 fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
     let states = contrast::states_of_instrument(&ledger.plan, name);
     for (with, without) in states.into_iter().filter(|(_, without)| **without != ledger.plan.baseline) {
-        let followed = looks::follow_cells(ledger, with, without, ALPHA / 3.0, ledger.plan.blocks.max);
+        let alpha = contrast::state_alpha(&ledger.plan, name, without);
+        let followed = looks::follow_cells(ledger, with, without, alpha, ledger.plan.blocks.max);
         let (with, without) = (Arm::of(ledger, with), Arm::of(ledger, without));
         if with.is_empty() || without.is_empty() {
             answer.text.push_str(&format!(" Beside {} it was not compared.", without.cell));
@@ -190,7 +191,7 @@ fn other_states(answer: &mut Answer, ledger: &Ledger, name: &str) {
         let apart = with.failed() * without.n() != without.failed() * with.n();
         let new = with.failures_not_in(&without);
         if let Some(followed) = followed.filter(Followed::is_shown) {
-            interacts(answer, &with, &without, &followed, ALPHA / 3.0);
+            interacts(answer, &with, &without, &followed, alpha);
         } else if apart {
             answer.text.push_str(&format!(
                 " Beside other levels the data differ, and nothing is shown: {}, {}.",

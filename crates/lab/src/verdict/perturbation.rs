@@ -12,7 +12,7 @@ use super::effect::{Effect, none_of};
 use super::instrument;
 use super::metric::{detectable, each_metric, evidence, exact, margin, may_vary, needs, not_excluded, said, within_strength};
 use super::sentence::{comparisons, p_value};
-use crate::contrast::{self, ALPHA, Contrast, Subject};
+use crate::contrast::{self, ALPHA, Contrast, INSTRUMENT_ALPHA, Subject};
 use crate::ledger::Ledger;
 use crate::plan::Metric;
 use crate::stats::multiplicity::holm;
@@ -20,7 +20,7 @@ use crate::stats::multiplicity::holm;
 /// The effects of one instrument on each metric.
 pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
     let Subject::Instrument { instrument } = &contrast.subject else { return Vec::new() };
-    let family = family(ledger, instrument, contrast.alpha);
+    let family = family(ledger, instrument);
     let mut answers = each_metric(ledger, contrast, |metric, _effect, answer| {
         let states: Vec<&Comparison<'_>> = family.iter().filter(|one| one.name == answer.metric).collect();
         judge(ledger, metric, &states, answer);
@@ -40,8 +40,6 @@ struct Comparison<'a> {
     finding: Finding,
     /// The p value of no effect, corrected for all comparisons of the instrument, and their number.
     corrected: Option<(f64, usize)>,
-    /// The level that the corrected value is held against.
-    alpha: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +51,12 @@ enum Finding {
 }
 
 /// Every comparison of an instrument: each metric in each state, the baseline first.
-fn family<'a>(ledger: &'a Ledger, instrument: &str, alpha: f64) -> Vec<Comparison<'a>> {
+fn family<'a>(ledger: &'a Ledger, instrument: &str) -> Vec<Comparison<'a>> {
     let mut found = Vec::new();
     for (name, metric) in &ledger.plan.metrics {
         for (with, without) in contrast::states_of_instrument(&ledger.plan, instrument) {
             let effect = Effect::of(ledger, name, metric, with, without, 1.0 - ALPHA);
-            found.push(Comparison { name, with, without, effect, finding: Finding::Unmeasured, corrected: None, alpha });
+            found.push(Comparison { name, with, without, effect, finding: Finding::Unmeasured, corrected: None });
         }
     }
     let tested: Vec<f64> = found.iter().filter_map(|one| one.effect.p).collect();
@@ -75,7 +73,7 @@ fn family<'a>(ledger: &'a Ledger, instrument: &str, alpha: f64) -> Vec<Compariso
 impl Comparison<'_> {
     fn find(&self, metric: &Metric) -> Finding {
         let changes = match self.corrected {
-            Some((p, _)) => p <= self.alpha,
+            Some((p, _)) => p <= INSTRUMENT_ALPHA,
             None => self.effect.is_shown(metric.scale),
         };
         match &self.effect {
@@ -102,7 +100,7 @@ impl Comparison<'_> {
                 ", which chance explains: {} after Holm's correction for {}, above {:.4}",
                 p_value(p),
                 comparisons(count),
-                self.alpha
+                INSTRUMENT_ALPHA
             ));
         }
         text

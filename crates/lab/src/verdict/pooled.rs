@@ -7,7 +7,7 @@ use bystander_model::report::{Answer, Verdict};
 use super::arm::Arm;
 use super::sentence::p_value;
 use crate::carry::Baselines;
-use crate::contrast::{ALPHA, Contrast, Subject};
+use crate::contrast::{self, ALPHA, Contrast, Subject};
 use crate::ledger::Ledger;
 use crate::looks;
 use crate::stats::strata::{Stratum, exact_cmh, zelen};
@@ -57,6 +57,7 @@ fn perturbs(ledger: &Ledger, with: &Cell, without: &Cell) -> bool {
     }
     let blamed =
         ledger.data(with).any(|trial| trial.end.as_ref().and_then(|end| end.cause.as_ref()).is_some_and(|cause| cause.blames.is_some()));
-    let followed = looks::follow_cells(ledger, with, without, ALPHA / 3.0, ledger.plan.blocks.max);
+    let alpha = contrast::state_alpha(&ledger.plan, &with.instrument, without);
+    let followed = looks::follow_cells(ledger, with, without, alpha, ledger.plan.blocks.max);
     blamed || followed.is_some_and(|followed| followed.is_shown())
 }

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use bystander_lab::conduct;
+use bystander_lab::contrast::{self, INSTRUMENT_ALPHA, Subject};
 use bystander_lab::plan::{Blocks, Plan, Scale, Stop};
 use bystander_lab::stats::evalue::{MOST_ENUMERATED, worst_case};
 use bystander_lab::stats::peeking;
@@ -12,7 +13,7 @@ use bystander_model::report::{Answer, Strength, Verdict};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::scripted::{Ends, Kept, Scripted, create, plan};
+use crate::scripted::{Ends, Kept, Scripted, answer, create, plan, run};
 
 const RUNS: u32 = 2000;
 /// Of 2,000 runs 100 are expected at 0.05; 123 is the 99th percentile.
@@ -142,4 +143,37 @@ fn the_e_value_stays_at_its_level_wherever_one_stops() {
     assert!(before > 0.0, "the rule is never met");
     assert!(worst_case(0.05 / 3.0, 8).expect("few blocks") <= 0.05 / 3.0);
     assert!(worst_case(0.05, MOST_ENUMERATED + 1).is_err() && worst_case(1.0, 3).is_err());
+}
+
+/// A difference in any state says that the instrument perturbs, so its comparisons of outcomes share one level, however many states there are.
+#[test]
+fn the_states_of_an_instrument_share_its_level() {
+    let levels = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for states in 1..=levels.len() {
+        let plan = plan(&levels[..states], &["probe"]);
+        let contrasts = contrast::contrasts(&plan);
+        let of_instrument = contrasts.iter().filter(|contrast| matches!(contrast.subject, Subject::Instrument { .. }));
+        let alphas: Vec<f64> = of_instrument.map(|contrast| contrast.alpha).collect();
+        assert_eq!(alphas.len(), states);
+        let worst: f64 = alphas.iter().map(|alpha| peeking::worst_case(*alpha, 12).expect("few blocks")).sum();
+        assert!(worst > 0.0 && worst <= INSTRUMENT_ALPHA, "{states} states: {worst}");
+    }
+}
+
+/// What is chance among many states is not shown of one of them.
+#[test]
+fn an_instrument_beside_many_levels_is_blamed_at_their_shared_level() {
+    let beside_d = |blocks: u32| {
+        let blocks = Blocks { min: blocks, max: blocks };
+        let plan = Plan { blocks, stop: Stop::All, ..plan(&["a", "b", "c", "d"], &["probe"]) };
+        let script = |cell: &Cell, _: u32| {
+            let fails = cell.levels["arm"] == "d" && !cell.is_bare();
+            if fails { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }
+        };
+        let (ledger, _) = run(&plan, &mut Scripted::new(script));
+        answer(&ledger, "instrument:probe", "outcome")
+    };
+    let (open, shown) = (beside_d(5), beside_d(6));
+    assert_eq!(open.verdict, Verdict::Undetermined, "5 of 5 against 0 of 5 is p = 0.008, and four states share 0.0167: {}", open.text);
+    assert_eq!((shown.verdict, shown.strength), (Verdict::Perturbs, Some(Strength::Shown)), "{}", shown.text);
 }
