@@ -1,4 +1,5 @@
-//! Claims that the data cannot tell apart: they speak of the same cells, have the same verdict, and nothing that was run goes against one of them alone.
+//! Claims that the data cannot tell apart: they speak of the same cells, and nothing that was run goes against one of them alone. Two that predict the same
+//! of all that was run are such whatever their verdicts: the one that says more is only open where the other one is supported.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,8 @@ pub(crate) fn alternatives<'a>(ledger: &'a Ledger, answers: &[Answer]) -> Vec<(A
     for claim in &ledger.plan.hypotheses {
         let Some(verdict) = standing(claim).filter(|verdict| *verdict != Verdict::Refuted) else { continue };
         let alike = |group: &&mut (Verdict, Vec<&Hypothesis>)| {
-            group.0 == verdict && group.1.iter().any(|other| share_a_question(ledger, claim, other))
+            let same = group.0 == verdict;
+            group.1.iter().any(|other| share_a_question(ledger, claim, other) && (same || agree_on_what_was_seen(ledger, claim, other)))
         };
         match groups.iter_mut().find(alike) {
             Some(group) => group.1.push(claim),
@@ -37,6 +39,15 @@ pub(crate) fn alternatives<'a>(ledger: &'a Ledger, answers: &[Answer]) -> Vec<(A
 fn share_a_question(ledger: &Ledger, one: &Hypothesis, other: &Hypothesis) -> bool {
     let (one, other) = (questions(one), questions(other));
     one.iter().any(|(question, prediction)| other.contains_key(question) && is_seen(ledger, prediction))
+}
+
+/// Whether both say the same of everything that either of them says and that was seen.
+fn agree_on_what_was_seen(ledger: &Ledger, one: &Hypothesis, other: &Hypothesis) -> bool {
+    let seen = |claim: &Hypothesis| -> BTreeMap<String, String> {
+        let asked = questions(claim).into_iter().filter(|(_, prediction)| is_seen(ledger, prediction));
+        asked.map(|(question, prediction)| (question, said(prediction))).collect()
+    };
+    seen(one) == seen(other)
 }
 
 fn is_seen(ledger: &Ledger, prediction: &Prediction) -> bool {

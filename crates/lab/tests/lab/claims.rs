@@ -212,3 +212,24 @@ fn alternatives_that_differ_nowhere_need_another_prediction() {
     assert_eq!(report.alternatives[0].claims, ["the cable", "the switch"]);
     assert!(report.alternatives[0].text.contains("no launch can"), "{}", report.alternatives[0].text);
 }
+
+/// A claim that says more than another is open where that one is supported, and nothing that was run tells the two apart.
+#[test]
+fn a_claim_that_also_speaks_of_a_cell_that_was_not_run_is_an_alternative_all_the_same() {
+    let mut plan = Plan { blocks: Blocks { min: 4, max: 4 }, ..plan(&["a", "b"], &["print"]) };
+    plan.cells.retain(|one| *one != cell("a", "print"));
+    let both = || vec![outcome("a", "none", Outcome::Completed), outcome("b", "none", Outcome::Failed)];
+    plan.hypotheses = vec![
+        claim("b breaks it", both()),
+        claim("b or print breaks it", [both(), vec![outcome("a", "print", Outcome::Failed)]].concat()),
+        claim("print is needed too", vec![outcome("b", "print", Outcome::Failed), outcome("b", "none", Outcome::Failed)]),
+    ];
+    let (ledger, _) =
+        run(&plan, &mut Scripted::new(|cell, _| if cell.levels["arm"] == "b" { Ends::Fails("RuntimeError @ f") } else { Ends::Completes }));
+    assert_eq!(answer(&ledger, "hypothesis:b breaks it", "outcome").verdict, Verdict::Supported);
+    assert_eq!(answer(&ledger, "hypothesis:b or print breaks it", "outcome").verdict, Verdict::Open);
+    let report = summary_of(&ledger);
+    let told = report.alternatives.iter().find(|found| found.claims.contains(&"b breaks it".to_owned())).expect("they are listed together");
+    assert!(told.claims.contains(&"b or print breaks it".to_owned()), "{told:#?}");
+    assert!(told.text.contains("not all of them say what a/print does"), "{}", told.text);
+}
