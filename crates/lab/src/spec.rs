@@ -178,6 +178,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     if !problems.refuse() {
         cross::unused_instruments(&plan, &declared, problems);
         cross::untold_port(&plan, root, problems);
+        cross::contended_variables(&plan, root, problems);
         power::tell(&plan, root, problems);
     }
     plan

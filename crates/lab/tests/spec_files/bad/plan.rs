@@ -204,7 +204,7 @@ fn a_plan_that_cannot_reach_its_level_is_refused_unless_it_describes() {
     assert_snapshot!(plan("blocks = 4"), @r###"
     error spec.cannot_reach 13:10 "4"
       the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 4 are run
-      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      note: at its level of 0.0083, even a cell that fails in every launch against one that never fails needs 5 launches of each
       help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
     "###);
     assert_snapshot!(plan("blocks = { max = 3 }"), @r###"
@@ -214,7 +214,7 @@ fn a_plan_that_cannot_reach_its_level_is_refused_unless_it_describes() {
       help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
     error spec.cannot_reach 13:10 "{ max = 3 }"
       the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 3 are run
-      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      note: at its level of 0.0083, even a cell that fails in every launch against one that never fails needs 5 launches of each
       help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
     "###);
     assert_snapshot!(plan("blocks = 3\ndescribe = true"), @"");
@@ -229,8 +229,8 @@ fn a_plan_that_cannot_reach_its_level_is_refused_unless_it_describes() {
       outcomes of `ar` are looked at until block 10 of 20
       note: looking after every block keeps false positives at the level of 0.0500 for 10 blocks, and no longer
     warning spec.blocks_beyond_looks 13:10 "{ max = 20 }"
-      outcomes of `kv` and `print` are looked at until block 12 of 20
-      note: looking after every block keeps false positives at the level of 0.0167 for 12 blocks, and no longer
+      outcomes of `kv` and `print` are looked at until block 13 of 20
+      note: looking after every block keeps false positives at the level of 0.0083 for 13 blocks, and no longer
     "###);
     let three = "program.command = ['true']\nfactors.n = { a = {}, b = { args = ['b'] }, c = { args = ['c'] } }\nplan = { baseline.n = 'a', blocks = 4 }";
     assert_snapshot!(shown(three), @r###"
@@ -246,7 +246,7 @@ fn a_plan_that_cannot_reach_its_level_is_refused_unless_it_describes() {
       help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
     warning spec.cannot_reach 14:10 "1"
       the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 1 are run
-      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      note: at its level of 0.0083, even a cell that fails in every launch against one that never fails needs 5 launches of each
       help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
     error spec.cannot_reach 14:10 "1"
       the plan cannot answer for `up`: one launch of each cell has no spread
@@ -255,7 +255,7 @@ fn a_plan_that_cannot_reach_its_level_is_refused_unless_it_describes() {
     assert_snapshot!(plan("primary = 'up'\nblocks = 4\n[metrics]\nup.from = 'wall_s'"), @r###"
     warning spec.cannot_reach 14:10 "4"
       the plan cannot answer for `kv` and `print`: that needs 5 blocks, and at most 4 are run
-      note: at its level of 0.0167, even a cell that fails in every launch against one that never fails needs 5 launches of each
+      note: at its level of 0.0083, even a cell that fails in every launch against one that never fails needs 5 launches of each
       help: write `blocks = { min = 4, max = 10 }`, or `describe = true` to launch without a verdict
     "###);
 }
@@ -270,4 +270,25 @@ fn too_many_cells_are_refused_before_they_are_made() {
       the plan has more than 256 cells, and each is launched several times
       help: vary fewer factors at a time, declare the cells that matter in `plan.cells`, or name fewer instruments in `plan.instruments`
     "###);
+}
+
+#[test]
+fn a_variable_that_two_factors_change_in_one_cell_is_refused() {
+    let plan = |one: &str, two: &str, more: &str| {
+        let factors = format!("[factors.c]\ngood = {{}}\nbad = {one}\n[factors.d]\none = {{}}\ntwo = {two}");
+        shown(&format!("program.command = ['true']\n{factors}\n[plan]\nbaseline = {{ c = 'good', d = 'one' }}\n{more}"))
+    };
+    assert_snapshot!(plan("{ env = { X = 'bad' } }", "{ env = { X = '2' } }", ""), @r###"
+    error spec.contended_variable 7:1 "two"
+      `c=bad` sets `X` and `d=two` sets it, so that only one of them reaches the program
+      help: leave the variable to one factor, or declare `cells` in [plan] in which the two levels do not meet
+    "###);
+    assert_snapshot!(plan("{ env = { X = 'bad' } }", "{ unset = ['X'] }", ""), @r###"
+    error spec.contended_variable 7:1 "two"
+      `c=bad` sets `X` and `d=two` removes it, so that only one of them reaches the program
+      help: leave the variable to one factor, or declare `cells` in [plan] in which the two levels do not meet
+    "###);
+    assert_snapshot!(plan("{ env = { X = '2', Y = '1' } }", "{ env = { X = '2' } }", ""), @"");
+    let apart = "cells = [{ c = 'good', d = 'one' }, { c = 'bad', d = 'one' }, { c = 'good', d = 'two' }]";
+    assert_snapshot!(plan("{ env = { X = 'bad' } }", "{ env = { X = '2' } }", apart), @"");
 }
