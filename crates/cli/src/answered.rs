@@ -34,7 +34,7 @@ pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
     if described && !primary.iter().any(|answer| open(answer.verdict)) { exit::ANSWERED } else { exit::UNDETERMINED }
 }
 
-/// The answers on the primary metric that the question is about: of every level of every factor, or, where nothing is varied, of the instruments.
+/// The answers on the primary metric that the question is about: of every level of every factor and of those that are put together, or, where nothing is varied, of the instruments.
 fn primary<'a>(ledger: &Ledger, report: &'a Report) -> Vec<&'a Answer> {
     let of = |kind: &str| -> Vec<&'a Answer> {
         let answers = report.answers.iter().filter(|answer| answer.metric == ledger.plan.primary);
@@ -42,6 +42,6 @@ fn primary<'a>(ledger: &Ledger, report: &'a Report) -> Vec<&'a Answer> {
         let asked = |name: &str| ledger.plan.left_out.iter().all(|(left, _)| left != name);
         answers.filter(|answer| answer.about.split_once(':').is_some_and(|(of, name)| of == kind && asked(name))).collect()
     };
-    let factors = of("factor");
-    if factors.is_empty() { of("instrument") } else { factors }
+    let levels = [of("factor"), of("combination")].concat();
+    if levels.is_empty() { of("instrument") } else { levels }
 }

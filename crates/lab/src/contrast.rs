@@ -20,6 +20,8 @@ pub enum Subject {
         /// The level.
         level: String,
     },
+    /// Levels of several factors at once against the baseline, nothing put in.
+    Combination,
     /// One instrument level against nothing put in, at the same levels.
     Instrument {
         /// The instrument level.
@@ -47,11 +49,13 @@ impl Contrast {
         self.control == plan.baseline
     }
 
-    /// Whether it is asked beside a main comparison of the same subject: an instrument beside other levels, where it is compared on the baseline too.
+    /// Whether it is asked beside main comparisons: an instrument beside other levels, where it is compared on the baseline too, and levels put together,
+    /// where one of them is compared alone.
     #[must_use]
     pub fn is_beside(&self, plan: &Plan) -> bool {
         match &self.subject {
             Subject::Factor { .. } => false,
+            Subject::Combination => parts(plan, &self.treated).next().is_some(),
             Subject::Instrument { instrument } => {
                 let on_baseline = states_of_instrument(plan, instrument).iter().any(|(_, without)| **without == plan.baseline);
                 on_baseline && !self.is_with_baseline(plan)
@@ -59,7 +63,15 @@ impl Contrast {
         }
     }
 
-    /// The `about` of its answers: `factor:NAME`, `factor:NAME=LEVEL` where several levels are compared, or `instrument:NAME`.
+    /// The levels in which its cells differ: `a=yes,b=yes`.
+    #[must_use]
+    pub fn levels(&self) -> String {
+        let differ = self.treated.levels.iter().filter(|(factor, level)| self.control.levels.get(*factor) != Some(level));
+        differ.map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(",")
+    }
+
+    /// The `about` of its answers: `factor:NAME`, `factor:NAME=LEVEL` where several levels are compared, `combination:NAME=LEVEL,NAME=LEVEL`, or
+    /// `instrument:NAME`.
     #[must_use]
     pub fn about(&self, plan: &Plan) -> String {
         match &self.subject {
@@ -67,18 +79,19 @@ impl Contrast {
                 format!("factor:{factor}={level}")
             }
             Subject::Factor { factor, .. } => format!("factor:{factor}"),
+            Subject::Combination => format!("combination:{}", self.levels()),
             Subject::Instrument { instrument } => format!("instrument:{instrument}"),
         }
     }
 }
 
-/// Every contrast of a plan whose cells are launched: factors first, then instruments.
+/// Every contrast of a plan whose cells are launched: factors first, then levels put together, then instruments.
 ///
 /// A level of a factor is compared on the baseline. Where the plan declares its cells and that one is not among them, it is compared in the two bare cells
 /// that differ in nothing else and are nearest to the baseline.
 ///
 /// A factor with k levels beside the baseline's is tested at [`ALPHA`] / k each; every instrument at a fixed [`INSTRUMENT_ALPHA`], which its states
-/// share (see [`state_alpha`]), so that adding an instrument never changes the level of another.
+/// share (see [`state_alpha`]), so that adding an instrument never changes the level of another. All cells that put levels together share one [`ALPHA`].
 #[must_use]
 pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
     let mut found = Vec::new();
@@ -95,6 +108,11 @@ pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
             found.push(Contrast { subject, treated, control, alpha: ALPHA / others.len() as f64 });
         }
     }
+    let together: Vec<&Cell> = bare(plan).filter(|cell| away(plan, cell) > 1).collect();
+    for treated in &together {
+        let (treated, control) = ((*treated).clone(), plan.baseline.clone());
+        found.push(Contrast { subject: Subject::Combination, treated, control, alpha: ALPHA / together.len() as f64 });
+    }
     for instrument in plan.instruments.keys().filter(|name| **name != plan.baseline.instrument) {
         for (with, without) in states_of_instrument(plan, instrument) {
             let subject = Subject::Instrument { instrument: instrument.clone() };
@@ -109,14 +127,45 @@ pub fn contrasts(plan: &Plan) -> Vec<Contrast> {
 /// The two bare cells that differ only in that one has a level and the other the baseline's, those with the fewest other differences from the baseline first.
 fn nearest_pair<'a>(plan: &'a Plan, factor: &str, level: &str) -> Option<(&'a Cell, &'a Cell)> {
     let usual = plan.baseline.levels.get(factor)?;
-    let bare = || plan.cells.iter().filter(|cell| cell.instrument == plan.baseline.instrument);
-    let away = |cell: &Cell| cell.levels.iter().filter(|(name, level)| plan.baseline.levels.get(*name) != Some(level)).count();
-    let pairs = bare().filter(|cell| cell.levels.get(factor).is_some_and(|of| of == level)).filter_map(|with| {
+    let pairs = bare(plan).filter(|cell| cell.levels.get(factor).is_some_and(|of| of == level)).filter_map(|with| {
         let mut levels = with.levels.clone();
         levels.insert(factor.to_owned(), usual.clone());
-        Some((with, bare().find(|cell| cell.levels == levels)?))
+        Some((with, bare(plan).find(|cell| cell.levels == levels)?))
     });
-    pairs.min_by_key(|(with, _)| away(with))
+    pairs.min_by_key(|(with, _)| away(plan, with))
+}
+
+/// The cells with nothing put in.
+fn bare(plan: &Plan) -> impl Iterator<Item = &Cell> {
+    plan.cells.iter().filter(|cell| cell.instrument == plan.baseline.instrument)
+}
+
+/// In how many levels a cell differs from the baseline.
+fn away(plan: &Plan, cell: &Cell) -> usize {
+    cell.levels.iter().filter(|(name, level)| plan.baseline.levels.get(*name) != Some(level)).count()
+}
+
+/// The bare cells that hold some of the levels that a cell puts together, and otherwise the baseline's.
+pub fn parts<'a>(plan: &'a Plan, whole: &'a Cell) -> impl Iterator<Item = &'a Cell> {
+    let is_part = |cell: &&Cell| {
+        let (baseline, whole) = (&plan.baseline.levels, &whole.levels);
+        cell.levels.iter().all(|(name, level)| baseline.get(name) == Some(level) || whole.get(name) == Some(level))
+    };
+    bare(plan).filter(move |cell| **cell != plan.baseline && cell.levels != whole.levels).filter(is_part)
+}
+
+/// The other bare cells in which a level of a factor can be compared: with it and with the control's level, all other levels being the same.
+pub fn states_of_level<'a>(plan: &'a Plan, contrast: &'a Contrast) -> impl Iterator<Item = (&'a Cell, &'a Cell)> {
+    let factor = if let Subject::Factor { factor, .. } = &contrast.subject { Some(factor) } else { None };
+    let (level, usual) =
+        (factor.and_then(|factor| contrast.treated.levels.get(factor)), factor.and_then(|factor| contrast.control.levels.get(factor)));
+    bare(plan)
+        .filter(move |with| **with != contrast.treated && level.is_some() && factor.and_then(|factor| with.levels.get(factor)) == level)
+        .filter_map(move |with| {
+            let mut levels = with.levels.clone();
+            levels.insert(factor?.clone(), usual?.clone());
+            Some((with, bare(plan).find(|cell| cell.levels == levels)?))
+        })
 }
 
 /// What the cells of a plan cannot answer, in sentences; nothing where every combination is a cell.

@@ -11,7 +11,7 @@ use bystander_model::cell::Cell;
 use bystander_model::event::{Purpose, RunEnd, Slot};
 use bystander_model::outcome::Outcome;
 
-use crate::contrast;
+use crate::contrast::{self, Subject};
 use crate::design::sequential::Decision;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
@@ -204,7 +204,8 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
         return None;
     }
     let (void, contrasts): (Vec<_>, Vec<_>) = contrasts.into_iter().partition(|contrast| unapplied(ledger, contrast).is_some());
-    if contrasts.is_empty() {
+    // Levels put together are compared with nothing where none of them was applied.
+    if contrasts.iter().all(|contrast| contrast.subject == Subject::Combination) && !void.is_empty() {
         let text = void.first().and_then(|contrast| unapplied(ledger, contrast)).map(|found| found.text);
         return Some(format!("{}; more launches would compare nothing either", text.unwrap_or_default()));
     }

@@ -8,6 +8,7 @@ mod alternatives;
 pub(crate) mod applied;
 mod arm;
 mod cached;
+mod combination;
 mod contaminated;
 mod effect;
 pub(crate) mod exploratory;
@@ -34,7 +35,7 @@ pub use self::unanswered::{Unanswered, unanswered};
 use crate::contrast::{self, Subject};
 use crate::ledger::Ledger;
 
-/// Every answer of a run: those on the primary metric, then the others; in each factors, then instruments, then hypotheses.
+/// Every answer of a run: those on the primary metric, then the others; in each factors, then levels put together, then instruments, then hypotheses.
 #[must_use]
 pub fn answers(ledger: &Ledger) -> Vec<Answer> {
     let contrasts = contrast::contrasts(&ledger.plan);
@@ -45,6 +46,11 @@ pub fn answers(ledger: &Ledger) -> Vec<Answer> {
         of_level.extend(metric::of_factor(ledger, contrast));
         contaminated::of_factor(ledger, contrast, &mut of_level);
         answers.extend(of_level);
+    }
+    for contrast in contrasts.iter().filter(|contrast| contrast.subject == Subject::Combination) {
+        let mut together = combination::answers(ledger, contrast);
+        contaminated::of_factor(ledger, contrast, &mut together);
+        answers.extend(together);
     }
     exploratory::correct(&ledger.plan, &mut answers);
     let of_instrument = |contrast: &&contrast::Contrast| matches!(contrast.subject, Subject::Instrument { .. });
@@ -89,7 +95,7 @@ fn void(answer: &mut Answer, why: &str) {
 /// Leaves nothing of an answer but why it is none.
 fn take_back(answer: &mut Answer, text: &str, rule: &str, needs: (Means, String)) {
     answer.verdict = match answer.about.split(':').next() {
-        Some("factor") => Verdict::Invalid,
+        Some("factor" | "combination") => Verdict::Invalid,
         Some("instrument") => Verdict::Undetermined,
         _ => Verdict::Open,
     };

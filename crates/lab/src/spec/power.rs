@@ -10,7 +10,7 @@ use super::metrics::OUTCOME;
 use super::nearest::names;
 use super::problems::Problems;
 use super::table::Table;
-use crate::contrast::{Contrast, Subject, contrasts};
+use crate::contrast::{Subject, contrasts};
 use crate::design::reach::blocks_needed;
 use crate::looks::anytime::AnytimeRule;
 use crate::plan::{Blocks, Plan, Rule};
@@ -57,7 +57,13 @@ pub(super) fn check_power(plan: &Plan) -> Vec<Diagnostic> {
     if plan.describe {
         return Vec::new();
     }
-    let mut found: Vec<Diagnostic> = groups(plan).iter().filter_map(|group| unattainable(plan, group).transpose()).map(told).collect();
+    let (beside, main): (Vec<Group>, Vec<Group>) = groups(plan).into_iter().partition(|group| group.beside);
+    let missed = |groups: &[Group]| groups.iter().filter_map(|group| unattainable(plan, group).transpose()).map(told).collect::<Vec<_>>();
+    let mut found = missed(&main);
+    // What is asked beside a question that has no answer needs no word of its own.
+    if found.is_empty() {
+        found = missed(&beside);
+    }
     if plan.primary != OUTCOME {
         for problem in &mut found {
             problem.severity = Severity::Warning;
@@ -66,7 +72,7 @@ pub(super) fn check_power(plan: &Plan) -> Vec<Diagnostic> {
         found.extend(plan.blocks.is_open().then(|| metric_without_end(plan)));
     }
     if plan.rule == Rule::Fisher && plan.blocks.max > LOWEST_CAP {
-        found.extend(groups(plan).iter().filter_map(|group| beyond_cap(plan, group).transpose()).map(told));
+        found.extend(main.iter().filter_map(|group| beyond_cap(plan, group).transpose()).map(told));
     }
     found
 }
@@ -80,9 +86,11 @@ fn told(problem: Result<Diagnostic, StatsError>) -> Diagnostic {
 fn groups(plan: &Plan) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for contrast in contrasts(plan) {
-        let beside = contrast.is_beside(plan);
-        let Contrast { subject, alpha, .. } = contrast;
-        let (Subject::Factor { factor: name, .. } | Subject::Instrument { instrument: name }) = subject;
+        let (alpha, beside) = (contrast.alpha, contrast.is_beside(plan));
+        let name = match contrast.subject {
+            Subject::Factor { factor: name, .. } | Subject::Instrument { instrument: name } => name,
+            Subject::Combination => contrast.levels(),
+        };
         // The same division of the same number gives the same bits.
         match groups.iter_mut().find(|group| group.beside == beside && group.alpha.to_bits() == alpha.to_bits()) {
             Some(group) if group.about.contains(&name) => {}

@@ -13,7 +13,7 @@ pub(super) fn alike(ledger: &Ledger) -> Vec<String> {
     let contrasts = contrast::contrasts(plan);
     let factors = contrasts.iter().filter_map(|contrast| match &contrast.subject {
         Subject::Factor { factor, level } => Some((factor, level, contrast)),
-        Subject::Instrument { .. } => None,
+        Subject::Combination | Subject::Instrument { .. } => None,
     });
     let unseen = factors.filter(|(factor, level, contrast)| {
         let declared = plan.factors.get(*factor).and_then(|levels| levels.get(*level));

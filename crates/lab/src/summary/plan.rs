@@ -86,6 +86,7 @@ fn primary_metric(plan: &Plan) -> Option<String> {
 fn outcome_power(plan: &Plan, contrast: &Contrast) -> String {
     let what = match &contrast.subject {
         Subject::Factor { factor, level } => format!("{factor}={level}"),
+        Subject::Combination => "levels put together".to_owned(),
         Subject::Instrument { .. } if contrast.is_beside(plan) => "each instrument beside another combination of levels".to_owned(),
         Subject::Instrument { .. } => "each instrument".to_owned(),
     };

@@ -32,6 +32,11 @@ impl<'a> Arm<'a> {
         u32::try_from(self.failures().count()).unwrap_or(u32::MAX)
     }
 
+    /// The share of launches that fail; 0 without one.
+    pub(super) fn rate(&self) -> f64 {
+        self.tally().proportion().unwrap_or(0.0)
+    }
+
     pub(super) fn failures(&self) -> impl Iterator<Item = &'a TrialRecord> {
         self.trials.iter().copied().filter(|trial| trial.outcome() != Some(Outcome::Completed))
     }

@@ -24,7 +24,9 @@ pub(crate) fn is_exploratory(plan: &Plan, name: &str) -> bool {
 
 /// Marks the answers of factors on exploratory metrics, and holds their p values, corrected together, against 0.05.
 pub(super) fn correct(plan: &Plan, answers: &mut [Answer]) {
-    let is_one = |answer: &&mut Answer| answer.about.starts_with("factor:") && is_exploratory(plan, &answer.metric);
+    let is_one = |answer: &&mut Answer| {
+        (answer.about.starts_with("factor:") || answer.about.starts_with("combination:")) && is_exploratory(plan, &answer.metric)
+    };
     let mut found: Vec<&mut Answer> = answers.iter_mut().filter(is_one).collect();
     found.iter_mut().for_each(|answer| answer.exploratory = true);
     found.retain(|answer| answer.p.is_some());

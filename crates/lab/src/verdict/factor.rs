@@ -6,7 +6,7 @@ use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 use super::arm::{Arm, evidence_of, formula, strength_of};
 use super::look::{Look, against_level};
 use super::sentence::{blocks, launches, p_value, percent};
-use super::{pooled, settling};
+use super::{combination, pooled, settling};
 use crate::contrast::{self, Contrast, Subject};
 use crate::design::reach;
 use crate::ledger::Ledger;
@@ -27,7 +27,7 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     if treated.is_empty() || control.is_empty() {
         return missing(answer, ledger, &[&control, &treated]);
     }
-    if control.all_failed() && !treated.all_completed() {
+    if control.all_failed() && treated.all_failed() {
         return broken_baseline(answer, ledger, contrast, &treated, &control);
     }
     compare(&mut answer, ledger, contrast, &treated, &control);
@@ -41,6 +41,7 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     } else {
         unsettled(&mut answer, ledger, contrast, &treated, &control);
     }
+    combination::beside(&mut answer, ledger, contrast);
     pooled::describe(&mut answer, ledger, contrast);
     answer
 }
@@ -112,7 +113,11 @@ pub(super) fn compare(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast,
     if followed.is_shown() {
         answer.verdict = Verdict::Effect;
         answer.strength = Some(Strength::Shown);
-        let does = if difference > 0.0 { "breaks it" } else { "makes a failing baseline work" };
+        let does = match (difference > 0.0, treated.all_completed()) {
+            (true, _) => "breaks it",
+            (false, true) => "makes a failing baseline work",
+            (false, false) => "makes a failing baseline work more often",
+        };
         answer.text = format!("It {does}: {}", answer.text);
     }
 }
@@ -190,11 +195,12 @@ fn unsettled(answer: &mut Answer, ledger: &Ledger, contrast: &Contrast, treated:
     let apart = (treated.all_failed() && control.all_completed()) || (treated.all_completed() && control.all_failed());
     if apart {
         answer.strength = Some(strength_of(treated.n().min(control.n())));
-        if control.all_failed() {
-            answer.verdict = Verdict::Insufficient;
-            answer.text = format!("The baseline fails and {} does not: {}", level_of(contrast), answer.text);
-        }
-    } else if treated.trials.iter().any(|trial| trial.outcome() == Some(Outcome::TimedOut)) {
+    }
+    if control.all_failed() {
+        answer.verdict = Verdict::Insufficient;
+        let does = if treated.all_completed() { "does not" } else { "does not always" };
+        answer.text = format!("The baseline fails and {} {does}: {}", level_of(contrast), answer.text);
+    } else if !apart && treated.trials.iter().any(|trial| trial.outcome() == Some(Outcome::TimedOut)) {
         answer.text.push_str(" Time-outs are counted as failures.");
     }
     answer.needs = Some(settling::needs(&ledger.plan, treated.tally(), control.tally(), contrast.alpha));
@@ -215,6 +221,7 @@ pub(super) fn say_needs(answer: &mut Answer) {
 pub(super) fn level_of(contrast: &Contrast) -> String {
     match &contrast.subject {
         Subject::Factor { factor, level } => format!("{factor}={level}"),
+        Subject::Combination => contrast.levels(),
         Subject::Instrument { instrument } => instrument.clone(),
     }
 }

@@ -95,6 +95,7 @@ fn blank(about: String) -> Answer {
 fn instrument_name(contrast: &Contrast) -> &str {
     match &contrast.subject {
         Subject::Instrument { instrument } | Subject::Factor { factor: instrument, .. } => instrument,
+        Subject::Combination => "",
     }
 }
 

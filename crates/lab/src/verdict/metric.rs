@@ -81,7 +81,7 @@ pub(super) fn where_seen(plan: &Plan, contrast: &Contrast, metric: &Metric) -> O
     if holds(&contrast.treated) && holds(&contrast.control) {
         return Some(contrast.clone());
     }
-    if !matches!(contrast.subject, Subject::Factor { .. }) {
+    if matches!(contrast.subject, Subject::Instrument { .. }) {
         return None;
     }
     plan.instruments.keys().find_map(|instrument| {
@@ -152,7 +152,7 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
     let completed = |cell| ledger.data(cell).find(|trial| trial.outcome() == Some(Outcome::Completed));
     // Where no launch of a cell completed there was nothing to measure, and the outcome says so.
     let (treated, control) = (completed(&contrast.treated)?, completed(&contrast.control)?);
-    let verdict = if matches!(contrast.subject, Subject::Factor { .. }) { Verdict::Insufficient } else { Verdict::Undetermined };
+    let verdict = if matches!(contrast.subject, Subject::Instrument { .. }) { Verdict::Undetermined } else { Verdict::Insufficient };
     let mut answer = Answer::new(contrast.about(&ledger.plan), name, verdict);
     if !effect.pairs.is_empty() && metric.scale == Scale::Ratio {
         answer.text = "No ratio exists: it needs values above 0.".to_owned();
@@ -176,7 +176,7 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
 /// where one of them is claimed to show something (see `perturbation`).
 fn confidence(contrast: &Contrast) -> f64 {
     match contrast.subject {
-        Subject::Factor { .. } => 1.0 - contrast.alpha,
+        Subject::Factor { .. } | Subject::Combination => 1.0 - contrast.alpha,
         Subject::Instrument { .. } => 1.0 - ALPHA,
     }
 }

@@ -264,3 +264,26 @@ fn a_look_has_its_own_counts_where_launches_were_made_after_it() {
     );
     assert!(found.interval_of.is_some_and(|what| what.contains("over all launches, 95 %")));
 }
+
+/// A level that works nearly always where the baseline never does mends it, whatever is left of failures; one that works now and then leaves it open.
+#[test]
+fn a_level_that_mends_most_of_a_broken_baseline_is_said_to() {
+    let with = |failing: fn(u32) -> bool| {
+        let plan = Plan { stop: bystander_lab::plan::Stop::All, ..plan(&["broken", "rare"], &[]) };
+        let script = move |cell: &Cell, before: u32| match cell.levels["arm"].as_str() {
+            "broken" => Ends::Fails("RuntimeError @ f"),
+            _ if failing(before) => Ends::Fails("TimeoutError @ g"),
+            _ => Ends::Completes,
+        };
+        let (ledger, _) = run(&plan, &mut Scripted::new(script));
+        answer(&ledger, "factor:arm", "outcome")
+    };
+    let mends = with(|launch| launch == 0);
+    assert_eq!((mends.verdict, mends.strength), (Verdict::Effect, Some(Strength::Shown)), "{}", mends.text);
+    assert!(mends.text.contains("makes a failing baseline work more often"), "{}", mends.text);
+    let open = with(|launch| launch % 3 != 2);
+    assert_eq!(open.verdict, Verdict::Insufficient, "{}", open.text);
+    assert!(open.text.contains("The baseline fails and arm=rare does not always"), "{}", open.text);
+    assert!(open.needs.expect("more launches").launches_per_cell.is_some_and(|n| n > 4));
+    assert_eq!(with(|_| true).verdict, Verdict::BaselineBroken);
+}

@@ -5,6 +5,7 @@ mod aa;
 mod answers;
 mod cached;
 mod claims;
+mod combinations;
 mod configurations;
 mod exclusions;
 mod exploratory;

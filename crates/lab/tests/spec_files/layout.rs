@@ -84,7 +84,10 @@ fn declared_cells_are_the_plan_and_what_they_cannot_answer_is_said() {
         .iter()
         .map(|contrast| format!("{}: {} against {}", contrast.about(&plan), contrast.treated, contrast.control))
         .collect();
-    assert_eq!(found, ["factor:a: y/p/none against x/p/none", "factor:b=q: y/q/none against y/p/none"]);
+    assert_eq!(
+        found,
+        ["factor:a: y/p/none against x/p/none", "factor:b=q: y/q/none against y/p/none", "combination:a=y,b=q: y/q/none against x/p/none"]
+    );
     let said = power(&plan);
     assert!(said.iter().any(|sentence| sentence.contains("b=r is not compared: no two declared cells differ in this alone")), "{said:?}");
     assert!(unanswered(&self::plan("factors.a = { x = {}, y = { args = ['y'] } }\nplan.baseline = { a = 'x' }")).is_empty());

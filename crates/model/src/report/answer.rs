@@ -10,7 +10,8 @@ use crate::ids::TrialId;
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
-    /// `factor:NAME`, `factor:NAME=LEVEL` where a factor has several treatment levels, `instrument:NAME` or `hypothesis:CLAIM`.
+    /// `factor:NAME`, `factor:NAME=LEVEL` where a factor has several treatment levels, `combination:NAME=LEVEL,NAME=LEVEL` of levels that are put
+    /// together, `instrument:NAME` or `hypothesis:CLAIM`.
     pub about: String,
     /// `outcome` or the metric's name.
     pub metric: String,

@@ -109,6 +109,7 @@ fn lead_of(answers: &[&Answer], named: bool) -> String {
 pub(crate) fn subject(about: &str) -> String {
     match about.split_once(':') {
         Some(("hypothesis", claim)) => format!("\u{201c}{}\u{201d}", clean(claim)),
+        Some(("combination", levels)) => clean(&levels.replace(',', " with ")),
         Some(("factor" | "instrument", name)) => clean(name),
         _ => clean(about),
     }
