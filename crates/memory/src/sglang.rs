@@ -3,6 +3,7 @@
 //! The formula is that of 0.5.3 to 0.5.13; of other releases the report says that they are not modelled.
 
 mod advice;
+mod beside;
 mod budget;
 mod error;
 mod hits;
@@ -18,6 +19,7 @@ mod shapes;
 mod sizing;
 mod version;
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use bystander_model::hit::Hit;
@@ -25,8 +27,9 @@ use bystander_model::ids::TrialId;
 use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
 use regex::Regex;
 
-use crate::explain::Engine;
+use crate::explain::{Engine, spoken};
 
+use self::beside::Beside;
 use self::hits::Hits;
 use self::seen::{Seen, Source};
 use self::version::Fingerprint;
@@ -56,6 +59,7 @@ pub struct SglangReader {
     hits: Hits,
     configuration: Option<Source>,
     version: Fingerprint,
+    beside: Beside,
 }
 
 impl SglangReader {
@@ -76,6 +80,7 @@ impl SglangReader {
         let line = LogLine { text: clip(line.text), ..*line };
         self.version.line(line.text, || format!("{}:{}", line.stream.name(), line.number));
         self.seen.line(&line);
+        self.beside.line(&line);
         if self.configuration.is_none() && line.text.contains("server_args=") {
             self.configuration = Some(Source::whole(&line));
         }
@@ -84,10 +89,17 @@ impl SglangReader {
     /// Takes the next lines of a stream; those without any of the texts that are read cost one search through all of them.
     pub fn block(&mut self, block: &LogBlock<'_>) {
         static SIEVE: LazyLock<Regex> = LazyLock::new(|| {
-            let texts = version::texts().chain(["server_args=", "Current value: "]).map(regex::escape).collect::<Vec<_>>().join("|");
+            let texts = log::texts().into_iter().chain(spoken::TEXTS.iter().copied()).chain(["Current value: "]);
+            let texts = texts.map(regex::escape).collect::<Vec<_>>().join("|");
             Regex::new(&format!("{texts}|{}", lines::TEXTS)).expect("escaped literals")
         });
-        block.candidates(|text, from| SIEVE.shortest_match_at(text, from)).for_each(|line| self.line(&line));
+        // Inside of a traceback each line counts.
+        let follows = Cell::new(self.beside.wants_next());
+        let found = block.candidates(|text, from| if follows.get() { Some(from) } else { SIEVE.shortest_match_at(text, from) });
+        for line in found {
+            self.line(&line);
+            follows.set(self.beside.wants_next());
+        }
     }
 
     /// Takes the next hit.
@@ -101,10 +113,15 @@ impl SglangReader {
         let inputs = inputs::choose(&self.seen, &self.hits, trial);
         let (sizing, cell) = (inputs.as_ref().map(|inputs| inputs.sizing), inputs.as_ref().and_then(|inputs| inputs.cell));
         let explained = error.and_then(|error| error::explain(error, &self.seen, sizing.as_ref(), cell));
-        let budget = inputs.map(|inputs| budget::report(inputs, &self.seen, self.version.versions(), trial));
+        let mut budget = inputs.map(|inputs| budget::report(inputs, &self.seen, self.version.versions(), trial));
+        if let Some((budget, why)) = budget.as_mut().filter(|_| error.is_none()).zip(self.beside.starved()) {
+            budget.text.insert(0, why);
+        }
         let about_sizing = explained.as_ref().is_some_and(|explained| explained.class != "memory.device_oom");
         let evidence = budget.as_ref().filter(|_| about_sizing).map_or_else(Vec::new, |budget| budget.evidence.clone());
-        let (class, text) = explained.map(|explained| (explained.class.to_owned(), explained.text)).unzip();
+        // Of an error of the device the phase and the numbers tell what to turn; the sizing says it by itself.
+        let advice = self.beside.advice().filter(|_| !about_sizing).map_or_else(String::new, |advice| format!("; {advice}"));
+        let (class, text) = explained.map(|explained| (explained.class.to_owned(), format!("{}{advice}", explained.text))).unzip();
         Reading { class, text, evidence, budget, configuration: self.configuration.as_ref().map(|source| source.evidence(trial)) }
     }
 }

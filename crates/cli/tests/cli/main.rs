@@ -22,6 +22,7 @@ mod interrupted;
 mod keeper;
 mod killed;
 mod measured;
+mod memory_explain;
 mod mounted;
 mod no_trace;
 mod old_record;

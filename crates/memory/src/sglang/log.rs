@@ -41,13 +41,14 @@ const WRAPPER_KINDS: &[&str] =
 const MEMORY: &[&str] = &["mem-fraction-static", "memory", "KV cache", "KV pool", "SWA pool", "state cache", "peer access", "NCCL"];
 
 /// The reader.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Log {
     done: Vec<Facts>,
     open: Option<Start>,
 }
 
 /// One start of a server.
+#[derive(Debug, Clone)]
 struct Start {
     facts: Facts,
     fingerprint: Fingerprint,

@@ -116,3 +116,44 @@ fn memory_that_others_hold_is_told_from_the_message() {
     let text = explain(&reader(""), "torch.OutOfMemoryError", message).text.expect("a text");
     assert!(text.contains("91.63 GiB of it are held by others, 3.18 GiB by the process that stopped"), "{text}");
 }
+
+/// Graphs that did not fit, with everything that the log says of it.
+const CAPTURE: &str = "[2026-11-29 13:31:40] server_args=ServerArgs(device='cuda', tp_size=1, mem_fraction_static=0.9, max_total_tokens=None)
+[2026-11-29 13:31:46] Load weight begin. avail mem=79.00 GB
+[2026-11-29 13:31:47] Load weight end. type=M, dtype=torch.bfloat16, avail mem=64.00 GB, mem usage=15.00 GB.
+[2026-11-29 13:31:48] Memory pool end. avail mem=7.80 GB
+[2026-11-29 13:31:48] Capture cuda graph begin. This can take up to several minutes. avail mem=7.80 GB
+[2026-11-29 13:31:49] Scheduler hit an exception: Traceback (most recent call last):
+  File \"/sgl/cuda_graph_runner.py\", line 1, in capture
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.50 GiB of which 0.50 GiB is free. Including non-PyTorch memory, this process has 79.00 GiB memory in use.";
+
+#[test]
+fn a_trial_s_device_error_says_what_to_turn_and_how_far() {
+    let oom = CAPTURE.lines().last().and_then(|line| line.split_once(": ")).expect("an error").1;
+    let reading = explain(&reader(CAPTURE), "torch.OutOfMemoryError", oom);
+    assert_eq!(reading.class.as_deref(), Some("memory.device_oom"));
+    let text = reading.text.expect("a text");
+    assert!(
+        text.contains("during the capture of CUDA graphs")
+            && text.contains("Lower it below 0.881012, since at least 1.50 GiB were missing; 0.87 gives"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_trial_that_serves_with_a_useless_pool_says_so_first() {
+    let log = "[2026-11-29 13:31:40] server_args=ServerArgs(device='cuda', tp_size=1, mem_fraction_static=0.21, max_total_tokens=None)
+[2026-11-29 13:31:46] Load weight begin. avail mem=79.00 GB
+[2026-11-29 13:31:47] Load weight end. type=M, dtype=torch.bfloat16, avail mem=64.00 GB, mem usage=15.00 GB.
+[2026-11-29 13:31:48] KV Cache is allocated. #tokens: 13000, K size: 0.79 GB, V size: 0.79 GB
+[2026-11-29 13:31:48] Memory pool end. avail mem=62.40 GB
+[2026-11-29 13:31:48] max_total_num_tokens=13000, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=48, context_len=131072, available_gpu_mem=62.40 GB
+[2026-11-29 13:31:49] The server is fired up and ready to roll!";
+    let budget = reader(log).finish(crate::feed::TRIAL, None).budget.expect("a budget");
+    assert!(
+        budget.text[0].starts_with("It started, and one request of full length does not fit: the KV cache holds 13,000 tokens"),
+        "{:?}",
+        budget.text
+    );
+    assert!(budget.text[0].contains("One full request fits above"), "{:?}", budget.text);
+}

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
+use bystander_memory::explain::spoken::NOBODY;
 use bystander_memory::explain::{Asked, Explainer, Read, document};
 use bystander_memory::plan::gpu::Gpu;
 
@@ -35,7 +36,8 @@ pub(crate) fn run(args: &MemoryExplainArgs, state: Option<&Path>, output: &mut O
             }
         }
         let found = explainer.finish();
-        if log.is_named || !found.servers.is_empty() {
+        // What lies beside the logs of a directory is passed over.
+        if log.is_named || found.servers.iter().any(|facts| facts.engine != NOBODY) {
             read.push(found);
         }
     }
