@@ -55,7 +55,7 @@ impl<'a> Baselines<'a> {
     #[must_use]
     pub fn clean(&self) -> Option<TrialId> {
         let last = self.last?;
-        let alike = |other: &&TrialRecord| other.outcome() == last.outcome() && other.signature() == last.signature();
+        let alike = |other: &&TrialRecord| other.outcome() == last.outcome() && other.signature() == last.signature() && !is_echo(last);
         self.before.iter().any(alike).then_some(last.id)
     }
 
@@ -68,8 +68,9 @@ impl<'a> Baselines<'a> {
         let word = |trial: &TrialRecord| trial.outcome().map_or("", Outcome::word);
         Some(match (self.last, self.before.first()) {
             (Some(last), Some(before)) => {
+                let why = if is_echo(last) { ", and of what is not known" } else { "" };
                 format!(
-                    "the bare baseline after the last undo (trial {}) {}, before the first edit (trial {}) it {}",
+                    "the bare baseline after the last undo (trial {}) {}, before the first edit (trial {}) it {}{why}",
                     last.id,
                     word(last),
                     before.id,
@@ -85,4 +86,9 @@ impl<'a> Baselines<'a> {
             (None, _) => "no bare baseline ran after the last undo".to_owned(),
         })
     }
+}
+
+/// Whether of a failure is known only that something else failed.
+fn is_echo(trial: &TrialRecord) -> bool {
+    trial.end.as_ref().and_then(|end| end.cause.as_ref()).is_some_and(|cause| cause.is_echo)
 }

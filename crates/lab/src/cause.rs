@@ -3,10 +3,12 @@
 //! The road is [`Scanner`] (line by line, bounded memory) → [`TrialFacts`] → [`classify`]. Readers of engines come in through [`CauseReader`].
 //! Nothing here runs, waits or reads output by itself. No conclusion is drawn from a line that is missing.
 
+mod added;
 mod assemble;
 mod blame;
 mod classify;
 mod clip;
+mod distinct;
 mod early;
 mod ended;
 mod facts;

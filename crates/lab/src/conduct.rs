@@ -127,7 +127,14 @@ fn harness_end(why: &str) -> TrialEnd {
 }
 
 fn ended(outcome: Outcome, class: &str, group: CauseGroup, text: &str) -> TrialEnd {
-    let cause =
-        Cause { class: class.to_owned(), group, signature: class.to_owned(), text: text.to_owned(), blames: None, evidence: Vec::new() };
+    let cause = Cause {
+        class: class.to_owned(),
+        group,
+        signature: class.to_owned(),
+        text: text.to_owned(),
+        blames: None,
+        is_echo: false,
+        evidence: Vec::new(),
+    };
     TrialEnd { cause: Some(cause), ..TrialEnd::new(outcome) }
 }

@@ -101,10 +101,10 @@ impl TrialRecord {
         self.end.as_ref().map(|end| end.outcome)
     }
 
-    /// The signature of the cause; empty for a trial without one.
+    /// The signature of the cause; empty for a trial without one, and for one of which is known only that something else failed.
     #[must_use]
     pub fn signature(&self) -> &str {
-        self.end.as_ref().and_then(|end| end.cause.as_ref()).map_or("", |cause| cause.signature.as_str())
+        self.end.as_ref().and_then(|end| end.cause.as_ref()).filter(|cause| !cause.is_echo).map_or("", |cause| cause.signature.as_str())
     }
 
     /// Whether it is a data point.

@@ -20,6 +20,7 @@ mod metric;
 mod perturbation;
 mod pooled;
 mod prediction;
+mod raised;
 mod robust;
 pub(crate) mod sentence;
 pub(crate) mod settling;

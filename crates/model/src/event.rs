@@ -17,7 +17,7 @@ use crate::hit::{Hit, Receipt};
 use crate::hook::HookRun;
 use crate::ids::{RunId, TimeNs, TrialId};
 use crate::old_log::OldLog;
-use crate::outcome::{Cause, Outcome};
+use crate::outcome::{Cause, Outcome, RaisedByInstrument};
 use crate::provenance::Provenance;
 use crate::report::Conclusion;
 use crate::samples::Samples;
@@ -140,6 +140,12 @@ pub struct TrialEnd {
     /// The effective configuration that the program printed, with its place; `None` where no reader knows such a line.
     #[serde(default)]
     pub configuration: Option<Evidence>,
+    /// Exceptions on lines that instruments added, whether or not they decided anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raised: Vec<RaisedByInstrument>,
+    /// Signatures of the tracebacks that it printed, whether or not they decided anything; the first dozens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<String>,
     /// Peak resident memory of the process tree, in bytes, as sampled.
     pub peak_rss_bytes: Option<u64>,
     /// What came of built-in traffic; `None` without it, or where it did not come to its end.
@@ -169,6 +175,8 @@ impl TrialEnd {
             metric_evidence: IndexMap::new(),
             budget: None,
             configuration: None,
+            raised: Vec::new(),
+            printed: Vec::new(),
             peak_rss_bytes: None,
             traffic: None,
             engine: None,

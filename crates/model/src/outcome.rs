@@ -73,6 +73,25 @@ pub struct Cause {
     /// The instrument whose added lines hold the failing frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blames: Option<String>,
+    /// Whether all that is known tells only that something else failed, such as a child of which nobody says what it died of. Two launches of which no
+    /// more is known have not failed in the same way, whatever their signatures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_echo: bool,
     /// Where it was seen, first cause first.
+    pub evidence: Vec<Evidence>,
+}
+
+/// An exception on a line that an instrument added, or in what that line called. It need not have decided how the trial ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RaisedByInstrument {
+    /// The instrument.
+    pub instrument: String,
+    /// Whether it ended the function that the line was added to, or a thread or process: what the program would have done there was not done.
+    pub cut_short: bool,
+    /// The signature of the traceback, as of a cause.
+    pub signature: String,
+    /// One line for people.
+    pub text: String,
+    /// The lines of output that show it.
     pub evidence: Vec<Evidence>,
 }

@@ -67,6 +67,7 @@ traps! {
     a_patch_has_drifted: "patch-that-drifted",
     an_update_takes_the_edit_out: "upgrade-under-the-edit",
     a_print_breaks_the_compiler: "print-breaks-the-compiler",
+    a_print_breaks_a_thread_of_a_program_that_completes: "print-breaks-a-thread",
     a_print_is_in_a_capture: "print-in-a-capture",
     a_compile_cache_is_stale: "stale-compile-cache",
     the_wrong_copy_is_edited: "wrong-copy-edited",

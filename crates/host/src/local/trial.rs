@@ -274,6 +274,8 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
     TrialEnd {
         cause: verdict.cause,
         evidence: verdict.evidence,
+        raised: verdict.raised,
+        printed: verdict.printed,
         exit: facts.exit,
         signal: facts.signal,
         ready_s,

@@ -5,8 +5,9 @@ mod readers;
 
 use bystander_model::budget::BudgetReport;
 use bystander_model::evidence::Evidence;
-use bystander_model::outcome::{Cause, CauseGroup, Outcome};
+use bystander_model::outcome::{Cause, CauseGroup, Outcome, RaisedByInstrument};
 
+use super::added::{printed, raised_on_added};
 use super::clip::clip;
 use super::early::{died_unasked, never_ready, stopped_answering, too_early, with_answer, with_places};
 use super::ended::{
@@ -37,6 +38,10 @@ pub struct Classification {
     pub cause: Option<Cause>,
     /// What shows that the outcome is so.
     pub evidence: Vec<Evidence>,
+    /// Exceptions on lines that instruments added, whatever came of them.
+    pub raised: Vec<RaisedByInstrument>,
+    /// Signatures of the tracebacks that were printed, whatever came of them.
+    pub printed: Vec<String>,
     /// The engine's memory budget, where a reader found one.
     pub budget: Option<BudgetReport>,
     /// The effective configuration that the program printed, where a reader knows the line.
@@ -57,7 +62,12 @@ pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classificat
     {
         refine(cause, &readings);
     }
-    Classification { outcome, cause, evidence: outcome_evidence(facts), budget, configuration }
+    let raised = raised_on_added(facts);
+    let mut evidence = outcome_evidence(facts);
+    let told = cause.as_ref().map_or(&[][..], |cause| &cause.evidence);
+    let quoted = raised.iter().filter(|raised| !told.iter().any(|evidence| evidence.place == raised.evidence[0].place));
+    evidence.extend(quoted.flat_map(|raised| raised.evidence.first().cloned()));
+    Classification { outcome, cause, evidence, raised, printed: printed(facts), budget, configuration }
 }
 
 fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cause>) {

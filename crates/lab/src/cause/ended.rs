@@ -24,7 +24,15 @@ pub(super) const PORT_WORDS: &str = r"address already in use|EADDRINUSE|port is 
 
 /// A cause with its evidence still to come.
 pub(super) fn cause(class: &str, group: CauseGroup, signature: impl Into<String>, text: impl Into<String>) -> Cause {
-    Cause { class: class.to_owned(), group, signature: signature.into(), text: text.into(), blames: None, evidence: Vec::new() }
+    Cause {
+        class: class.to_owned(),
+        group,
+        signature: signature.into(),
+        text: text.into(),
+        blames: None,
+        is_echo: false,
+        evidence: Vec::new(),
+    }
 }
 
 /// How the main process ended, as evidence.

@@ -14,6 +14,7 @@ use bystander_model::ids::TimeNs;
 use bystander_model::reading::{LogBlock, LogLine};
 
 use super::clip::{LOOKED_AT, clip, without_colour};
+use super::distinct::Distinct;
 use super::kept::{Ends, KeptLine};
 use super::part;
 use super::prefix::{self, Prefixed};
@@ -63,6 +64,7 @@ pub struct Scanner {
     readers: Vec<Reader>,
     done: Vec<Traceback>,
     tracebacks: Ends<Traceback>,
+    distinct: Distinct,
     errors: Ends<KeptLine>,
     ports: Ends<KeptLine>,
     scheduler: Ends<KeptLine>,
@@ -85,6 +87,7 @@ impl Scanner {
             readers: Vec::new(),
             done: Vec::new(),
             tracebacks: Ends::new(TRACEBACKS),
+            distinct: Distinct::default(),
             errors: Ends::new(ERRORS),
             ports: Ends::new(4),
             scheduler: Ends::new(4),
@@ -149,8 +152,13 @@ impl Scanner {
         let mut done = std::mem::take(&mut self.done);
         let prefixed: Prefixed<'_> = prefix::split(text);
         self.reader(line.stream).lane(prefixed.process).line(line, text, &prefixed, &mut done);
-        done.drain(..).for_each(|traceback| self.tracebacks.push(traceback));
+        done.drain(..).for_each(|traceback| self.keep(traceback));
         self.done = done;
+    }
+
+    fn keep(&mut self, traceback: Traceback) {
+        self.distinct.see(&traceback);
+        self.tracebacks.push(traceback);
     }
 
     fn note_errors(&mut self, line: &LogLine<'_>, text: &str) {
@@ -215,8 +223,14 @@ impl Scanner {
         for (_, lane) in self.readers.iter_mut().flat_map(|reader| &mut reader.lanes) {
             lane.finish(&mut done);
         }
-        done.into_iter().for_each(|traceback| self.tracebacks.push(traceback));
-        let (mut tracebacks, tracebacks_left_out) = self.tracebacks.into_parts();
+        done.into_iter().for_each(|traceback| self.keep(traceback));
+        let (mut tracebacks, mut tracebacks_left_out) = self.tracebacks.into_parts();
+        for traceback in self.distinct.into_all() {
+            if !tracebacks.iter().any(|kept| (kept.stream, kept.first_line) == (traceback.stream, traceback.first_line)) {
+                tracebacks.push(traceback);
+                tracebacks_left_out = tracebacks_left_out.saturating_sub(1);
+            }
+        }
         tracebacks.sort_by_key(|traceback| in_time(traceback.time, traceback.stream, traceback.first_line));
         let mut last: Vec<KeptLine> = self.readers.into_iter().flat_map(|reader| reader.last).collect();
         last.sort_by_key(|line| in_time(line.time, line.stream, line.number));

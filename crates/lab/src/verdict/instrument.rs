@@ -6,6 +6,7 @@ use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 use super::arm::{Arm, evidence_of, formula, strength_of};
 use super::factor::{ZERO_FAILURES, compare, not_compared, say_needs, within_margin};
 use super::look::{Look, against_level};
+use super::raised;
 use super::sentence::{launches, percent};
 use super::settling;
 use crate::carry::Baselines;
@@ -41,6 +42,7 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
         settle(&mut answer, ledger, contrast, &with, &without);
     }
     other_states(&mut answer, ledger, name);
+    raised::on_outcome(&mut answer, ledger, name, &with, &without);
     never_fired(&mut answer, ledger, name);
     answer
 }

@@ -11,6 +11,7 @@ use super::arm::strength_of;
 use super::effect::{Effect, none_of};
 use super::instrument;
 use super::metric::{detectable, each_metric, evidence, exact, margin, may_vary, needs, not_excluded, said, within_strength};
+use super::raised;
 use super::sentence::{comparisons, p_value};
 use crate::contrast::{self, ALPHA, Contrast, INSTRUMENT_ALPHA, Subject};
 use crate::ledger::Ledger;
@@ -26,6 +27,7 @@ pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer>
         judge(ledger, metric, &states, answer);
     });
     for answer in &mut answers {
+        raised::on_metric(answer, ledger, instrument);
         instrument::never_fired(answer, ledger, instrument);
     }
     answers

@@ -128,3 +128,52 @@ fn a_broken_print_is_blamed_on_every_interpreter() {
         assert_eq!((cause.class.as_str(), cause.blames.as_deref()), ("python.NameError", Some("print")), "{log}");
     }
 }
+
+/// What a program that completed raised on line 4 of `/app/work.py`.
+fn raised(log: &str) -> Vec<bystander_model::outcome::RaisedByInstrument> {
+    let facts = TrialFacts { exit: Some(0), expects_ready: false, ..with_edits(log, vec![edit("/app/work.py", 4..5)]) };
+    let found = classify(&facts, &[]);
+    assert_eq!((found.outcome, found.cause), (Outcome::Completed, None), "{log}");
+    for raised in &found.raised {
+        assert!(found.evidence.contains(&raised.evidence[0]), "it is quoted");
+    }
+    found.raised
+}
+
+#[test]
+fn an_added_line_that_raises_is_told_of_a_program_that_completes_all_the_same() {
+    let threading = ("/usr/lib/python3.11/threading.py", 982, "run");
+    let work = ("/app/work.py", 4, "work");
+    let error = "AttributeError: no such thing";
+    let thread = format!("Exception in thread Thread-1 (work):\n{}done\n", traceback(&[threading, work], error));
+    let child = format!("Process ForkProcess-1:\n{}done\n", traceback(&[work], error));
+    let handler = format!("{}served\n", traceback(&[("/app/server.py", 9, "do_GET"), work], error));
+    let ignored = format!("Exception ignored in: <function A.__del__>\n{}done\n", traceback(&[("/app/server.py", 9, "f"), work], error));
+    let called = traceback(&[("/app/server.py", 9, "f"), work, ("/usr/lib/python3.11/json/encoder.py", 180, "default")], error);
+    for log in [thread, child, handler, ignored, called] {
+        let found = raised(&log);
+        assert_eq!((found.len(), found[0].cut_short, found[0].instrument.as_str()), (1, true, "print"), "{log}");
+        assert!(found[0].text.contains("line that print added"), "{}", found[0].text);
+    }
+    let unparsed = raised("  File \"/app/work.py\", line 4\n    x = (\n        ^\nSyntaxError: invalid syntax\n");
+    assert!(unparsed[0].cut_short);
+}
+
+#[test]
+fn an_added_line_beside_which_the_exception_may_have_been_caught_is_told_and_cuts_nothing_short() {
+    let found = raised(&format!("{}done\n", traceback(&[("/app/work.py", 4, "work")], "KeyError: 'x'")));
+    assert_eq!((found.len(), found[0].cut_short), (1, false));
+    // Who is told to end may be on any line.
+    for error in ["KeyboardInterrupt", "SystemExit: 0", "asyncio.exceptions.CancelledError"] {
+        assert_eq!(raised(&traceback(&[("/app/server.py", 9, "f"), ("/app/work.py", 4, "work")], error)), []);
+    }
+    assert_eq!(raised(&traceback(&[("/app/server.py", 9, "f"), ("/app/work.py", 5, "work")], "KeyError: 'x'")), []);
+}
+
+#[test]
+fn one_added_line_that_raises_is_found_among_many_other_tracebacks() {
+    let other = traceback(&[("/app/cache.py", 8, "get"), ("/app/cache.py", 2, "miss")], "KeyError: 'x'");
+    let own = traceback(&[("/app/server.py", 9, "f"), ("/app/work.py", 4, "work")], "NameError: name 'y' is not defined");
+    let log = format!("{}{own}{}done\n", other.repeat(60), other.repeat(60));
+    assert_eq!(raised(&log).len(), 1);
+}

@@ -81,6 +81,47 @@ fn a_frame_on_an_inserted_line_blames_the_instrument_at_once() {
     assert!(print.text.contains("lies on a line that it inserted"), "{}", print.text);
 }
 
+/// A launch that completes, and of which a part raised on an added line or printed something alike.
+fn completes_with(raised: Option<bool>, printed: &str) -> Ends {
+    use bystander_model::event::TrialEnd;
+    use bystander_model::evidence::{Evidence, Stream};
+    use bystander_model::outcome::RaisedByInstrument;
+    let told = |cut_short| RaisedByInstrument {
+        instrument: "print".into(),
+        cut_short,
+        signature: "AttributeError in app.py:work".into(),
+        text: "AttributeError: no bits (in work, app.py:4), raised on a line that print added".into(),
+        evidence: vec![Evidence::log(bystander_model::ids::TrialId(1), Stream::Stderr, 7, "AttributeError: no bits")],
+    };
+    let metrics = IndexMap::from([("tokens".to_owned(), Some(12.0))]);
+    let raised = raised.map(told).into_iter().collect();
+    let printed = if printed.is_empty() { Vec::new() } else { vec![printed.to_owned()] };
+    Ends::As(Box::new(TrialEnd { raised, printed, metrics, ..TrialEnd::new(Outcome::Completed) }))
+}
+
+#[test]
+fn an_edit_that_raises_on_its_own_line_is_not_inert_though_every_launch_completes() {
+    let mut plan = plan(&["a"], &["print"]);
+    plan.margin = Some(0.6);
+    plan.blocks = bystander_lab::plan::Blocks { min: 5, max: 5 };
+    let verdict = |cut_short, without: &'static str| {
+        let script = move |cell: &Cell, _| if cell.is_bare() { completes_with(None, without) } else { completes_with(Some(cut_short), "") };
+        let (ledger, _) = run(&plan, &mut Scripted::new(script));
+        let on_tokens = answer(&ledger, "instrument:print", "tokens");
+        (answer(&ledger, "instrument:print", "outcome"), on_tokens)
+    };
+    let (breaks, tokens) = verdict(true, "");
+    assert_eq!((breaks.verdict, breaks.strength), (Verdict::Perturbs, Some(Strength::Shown)), "{}", breaks.text);
+    assert!(breaks.text.contains("AttributeError: no bits") && breaks.evidence[0].place == "stderr:7", "{}", breaks.text);
+    assert!(!matches!(tokens.verdict, Verdict::Inert | Verdict::NoEffectSeen), "{}", tokens.text);
+    let (unsure, _) = verdict(false, "");
+    assert_eq!((unsure.verdict, unsure.strength), (Verdict::Undetermined, None), "{}", unsure.text);
+    assert!(unsure.text.contains("AttributeError: no bits"), "{}", unsure.text);
+    // What the program prints without it is not the edit's.
+    let (same, tokens) = verdict(true, "AttributeError in app.py:work");
+    assert_eq!((same.verdict, tokens.verdict), (Verdict::Inert, Verdict::Inert), "{}", same.text);
+}
+
 #[test]
 fn no_failure_states_the_bound_and_claims_nothing_beyond_a_stated_margin() {
     let mut plan = plan(&["a", "b"], &["probe"]);

@@ -49,6 +49,7 @@ fn fails_with(class: &str) -> Ends {
         signature: class.to_owned(),
         text: class.to_owned(),
         blames: None,
+        is_echo: false,
         evidence: Vec::new(),
     };
     Ends::As(Box::new(TrialEnd { cause: Some(cause), ..TrialEnd::new(Outcome::Failed) }))

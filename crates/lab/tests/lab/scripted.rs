@@ -142,6 +142,7 @@ fn end(order: &TrialOrder, ends: &Ends) -> TrialEnd {
         signature: signature.into(),
         text: signature.into(),
         blames,
+        is_echo: false,
         evidence: evidence.clone(),
     });
     let value = if let Ends::Measures(value) = ends { Some(*value) } else { None };

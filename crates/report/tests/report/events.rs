@@ -27,6 +27,7 @@ fn ended(cause: Option<&str>) -> EventBody {
         signature: String::new(),
         text: String::new(),
         blames: None,
+        is_echo: false,
         evidence: Vec::new(),
     });
     let outcome = if cause.is_some() { Outcome::Failed } else { Outcome::Completed };

@@ -56,7 +56,15 @@ fn failed_cell(level: &str, instrument: &str) -> bystander_model::report::CellRe
 
 fn cause(trial: u32) -> Cause {
     let evidence = vec![log(trial, 41, ERROR)];
-    Cause { class: CLASS.into(), group: CauseGroup::Target, signature: SIGNATURE.into(), text: ERROR.into(), blames: None, evidence }
+    Cause {
+        class: CLASS.into(),
+        group: CauseGroup::Target,
+        signature: SIGNATURE.into(),
+        text: ERROR.into(),
+        blames: None,
+        is_echo: false,
+        evidence,
+    }
 }
 
 fn trials() -> Vec<TrialReport> {

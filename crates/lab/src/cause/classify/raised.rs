@@ -88,7 +88,15 @@ pub(super) fn from_traceback(facts: &TrialFacts, traceback: &Traceback) -> Cause
         None if foreign => CauseGroup::Infrastructure,
         None => CauseGroup::Target,
     };
-    Cause { class, group, signature: signature(traceback, &facts.place), text, blames: blamed.map(|blame| blame.instrument), evidence }
+    Cause {
+        class,
+        group,
+        signature: signature(traceback, &facts.place),
+        text,
+        blames: blamed.map(|blame| blame.instrument),
+        is_echo: false,
+        evidence,
+    }
 }
 
 fn class_of(root: &Raised) -> String {
