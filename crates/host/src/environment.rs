@@ -30,8 +30,8 @@ pub fn of_trial(plan: &Plan, cell: &Cell, fill: &[(&str, &str)], marker: &str) -
     of_launch(plan, cell, fill, marker, &Given::default())
 }
 
-/// The environment of one launch. Later rules win: caller, `PYTHONUNBUFFERED=1` (so that a killed program loses no line), caches of its own, the
-/// program's `env`, the levels' `unset` and `env`, the lane, the padding, the marker.
+/// The environment of one launch. Later rules win: caller, `PYTHONUNBUFFERED=1` (so that a killed program loses no line) and
+/// `PYTHONFAULTHANDLER=1` (so that a process that a signal ends says where it stood; a caller's own value stays), caches of its own, the program's `env`, the levels' `unset` and `env`, the lane, the padding, the marker.
 #[must_use]
 pub fn of_launch(plan: &Plan, cell: &Cell, fill: &[(&str, &str)], marker: &str, given: &Given) -> BTreeMap<OsString, OsString> {
     let mut env = of_caller();
@@ -74,6 +74,7 @@ pub fn of_caller() -> BTreeMap<OsString, OsString> {
         env.remove(&OsString::from(name));
     }
     env.insert("PYTHONUNBUFFERED".into(), "1".into());
+    env.entry("PYTHONFAULTHANDLER".into()).or_insert_with(|| "1".into());
     env
 }
 

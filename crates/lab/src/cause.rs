@@ -8,6 +8,7 @@ mod assemble;
 mod blame;
 mod classify;
 mod clip;
+mod crash;
 mod distinct;
 mod early;
 mod ended;
@@ -22,6 +23,7 @@ mod part;
 mod prefix;
 mod program;
 mod reader;
+mod root;
 mod scan;
 mod scheduler;
 mod severity;
@@ -35,6 +37,7 @@ mod traceback;
 
 pub use blame::{Blame, Spot, blame};
 pub use classify::{Classification, classify};
+pub use crash::Crash;
 pub use facts::{
     Contamination, MemoryEvents, PartDied, Place, PortHolder, Progress, ReadySeen, Refusal, StopWhy, Stopped, TrialFacts, Unanswering,
     WorkloadEnd,

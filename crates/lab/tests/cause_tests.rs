@@ -16,4 +16,5 @@ mod cause_tests {
     mod readers;
     mod reports;
     mod robust;
+    mod wrappers;
 }

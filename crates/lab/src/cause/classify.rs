@@ -17,8 +17,9 @@ use super::ended::{
 use super::facts::{StopWhy, TrialFacts};
 use super::fate::{Fate, fate, survived};
 use super::first::first_cause;
-use super::part::went_on;
+use super::part::{under_load, went_on};
 use super::reader::CauseReader;
+use super::root::{after_crash, first_crash, of_crash, over_wrapper};
 use super::scheduler;
 use super::standstill;
 use super::traceback::Traceback;
@@ -82,10 +83,16 @@ fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cau
         Some(StopWhy::TimeLimit { limit_s }) => return (Outcome::TimedOut, Some(at_limit(facts, first, *limit_s))),
         Some(StopWhy::Stalled { span_s }) => return stalled(facts, first, *span_s),
         Some(StopWhy::PartDied { span_s }) => {
-            let died = went_on(facts, first.map(|first| from_traceback(facts, first)), *span_s);
+            let died = went_on(facts, first.map(|first| told_by(facts, first)), *span_s);
             return (Outcome::Failed, Some(complete(facts, died)));
         }
         _ => {}
+    }
+    if let Some(died) = facts.part_died.as_ref().filter(|_| facts.ready.is_some() && !ended_by_itself(facts)) {
+        // An exception that was caught meanwhile is not what the part died of, unless somebody says that something did.
+        let known = first.filter(|first| died.said.is_some() || fate(facts, first) == Fate::Ended);
+        let raised = known.map(|first| told_by(facts, first)).or_else(|| first_crash(facts).map(|crash| of_crash(facts, crash)));
+        return (Outcome::Failed, Some(complete(facts, under_load(facts, raised))));
     }
     if let Some(cause) = failure(facts, first) {
         let late = facts.workload.as_ref().is_some_and(|end| end.timed_out) && !ended_by_itself(facts);
@@ -98,6 +105,19 @@ fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cau
         return (outcome, Some(cause));
     }
     (Outcome::Undetermined, Some(unknown(facts)))
+}
+
+/// The cause that a traceback tells, and what came before it where it is only a wrapper.
+fn told_by(facts: &TrialFacts, first: &Traceback) -> Cause {
+    over_wrapper(facts, first, from_traceback(facts, first))
+}
+
+/// A hang or a time-out with the death of a process that may be why.
+fn with_crash(facts: &TrialFacts, cause: Cause) -> Cause {
+    match first_crash(facts) {
+        Some(crash) => after_crash(facts, crash, cause),
+        None => cause,
+    }
 }
 
 fn outcome_outside(cause: &Cause) -> Outcome {
@@ -114,13 +134,16 @@ fn is_completed(facts: &TrialFacts) -> bool {
     }
     facts.ready.is_some()
         && !died_unasked(facts)
+        && facts.part_died.is_none()
         && (!facts.expects_workload || facts.workload.as_ref().is_some_and(super::facts::WorkloadEnd::succeeded))
 }
 
 /// Bystander ended it because nothing of it moved, or nobody was served: what raised an exception before has failed by it, anything else hangs.
 fn stalled(facts: &TrialFacts, first: Option<&Traceback>, span_s: f64) -> (Outcome, Option<Cause>) {
-    let Some(first) = first.filter(|first| first.complete) else { return (Outcome::TimedOut, Some(hung(facts, span_s))) };
-    let raised = from_traceback(facts, first);
+    let Some(first) = first.filter(|first| first.complete) else {
+        return (Outcome::TimedOut, Some(with_crash(facts, hung(facts, span_s))));
+    };
+    let raised = told_by(facts, first);
     let still = facts.standstill.as_ref().map_or_else(|| format!("nothing moved for {span_s:.0} s"), |found| found.measured.clone());
     let places = facts.standstill.as_ref().map_or_else(String::new, |found| format!("; {}", standstill::places(facts, found)));
     let text = format!("{}; its processes stayed, and stood still: {still}{places}", raised.text);
@@ -145,8 +168,8 @@ fn at_limit(facts: &TrialFacts, first: Option<&Traceback>, limit_s: f64) -> Caus
         (None, Some(found)) => standstill::hang(facts, found),
         (None, None) => timed_out(facts, limit_s),
     };
-    let Some(first) = first else { return late };
-    let raised = from_traceback(facts, first);
+    let Some(first) = first else { return with_crash(facts, late) };
+    let raised = told_by(facts, first);
     if raised.blames.is_some() || matches!(late.class.as_str(), "timeout.stalled" | "hang") {
         let text = format!("{}; then {}", raised.text, late.text);
         let evidence = raised.evidence.into_iter().chain(late.evidence).collect();
@@ -165,9 +188,9 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
         return None;
     }
     if let Some(cause) = scheduler::told(facts) {
-        return Some(with_evidence_of(cause, first.map(|first| from_traceback(facts, first))));
+        return Some(with_evidence_of(cause, first.map(|first| told_by(facts, first))));
     }
-    let raised = first.map(|first| from_traceback(facts, first));
+    let raised = first.map(|first| told_by(facts, first));
     let killed = facts.memory.as_ref().filter(|events| events.oom_kills > 0 && !is_of_machine(events));
     // Somebody was killed somewhere: that is this program only where one of its own was.
     let machine = facts.memory.as_ref().filter(|events| events.oom_kills > 0 && is_of_machine(events) && signal_of(facts) == Some(SIGKILL));

@@ -7,10 +7,12 @@ use super::clip::clip;
 use super::early::died_holding;
 use super::facts::{MemoryEvents, PortHolder, StopWhy, TrialFacts, WorkloadEnd};
 use super::fate::meant;
+use super::first::is_echo;
 use super::kept::KeptLine;
 use super::mask::mask;
 use super::memory::{DEVICE_OOM, says_device_oom};
 use super::prefix;
+use super::root::told_by_crash;
 use super::severity::gravest;
 use super::signals::signal_name;
 use super::signature::short_mask;
@@ -168,7 +170,7 @@ pub(super) fn signalled(facts: &TrialFacts, signal: i32) -> Cause {
     } else {
         cause(&format!("signal.{name}"), CauseGroup::Target, format!("ended by {name}"), text)
     };
-    told_by_lines(facts, made)
+    told_by_crash(facts, made, Some(signal)).unwrap_or_else(|made| told_by_lines(facts, made))
 }
 
 /// The signal that ended the main process, or the one that its exit code stands for: a shell adds 128 to the signal that ended its command.
@@ -207,13 +209,19 @@ pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
         let before = if facts.expects_ready { " before it was ready" } else { "" };
         cause("exit.code", CauseGroup::Target, format!("exit code {code}"), format!("exit code {code}{shell}{before}"))
     };
+    let signal = signal_of(facts).or_else(|| python_signal(code));
+    let made = match told_by_crash(facts, made, signal) {
+        Ok(told) => return told,
+        Err(made) => made,
+    };
     let signature = with_last_words(facts, &made.signature);
+    let echoes = is_echo(&signature);
     let mut told = told_by_lines(facts, made);
     // A number alone says nothing to anybody; where no line looks like an error, the last one is what there is.
     if let (None, Some(line)) = (telling_line(facts), last_words(facts)) {
         told.text = format!("{}; its last line: {}", told.text, clip(line.text.trim(), LAST_WORDS).trim_end());
     }
-    Cause { signature, ..told }
+    Cause { signature, is_echo: echoes || told.is_echo, ..told }
 }
 
 /// The last thing that was said before the end, errors before output.
@@ -258,6 +266,7 @@ fn told_by_lines(facts: &TrialFacts, mut cause: Cause) -> Cause {
         }
         cause.text = format!("{}; it said: {said}", cause.text);
         cause.signature = format!("{}: {}", cause.signature, short_mask(said));
+        cause.is_echo = is_echo(said);
         cause.evidence.push(line.evidence(facts.trial));
     } else if let Some(line) = facts.scan.last_line() {
         cause.evidence.push(line.evidence(facts.trial));

@@ -29,7 +29,7 @@ pub struct TrialFacts {
     pub held: Option<TimeNs>,
     /// What shows that a program that was ready was not ready for work yet: its conditions held no more, or its first requests were refused.
     pub too_early: Option<Evidence>,
-    /// What shows that a part of a program was dead that was still waited for to be ready.
+    /// What shows that a part of a program was dead that was still waited for to be ready, or whose workload was not done.
     pub part_died: Option<PartDied>,
     /// What shows that a program that was ready has stopped answering, looked at when its workload had failed.
     pub unanswering: Option<Unanswering>,

@@ -63,20 +63,33 @@ const REPORTERS: [&str; 12] = [
 /// Bystander ended it, and that it did not survive.
 #[must_use]
 pub fn first_cause(facts: &TrialFacts) -> Option<&Traceback> {
-    let from = facts.ready.as_ref().map_or(TimeNs(0), |ready| TimeNs(ready.at.0.saturating_sub(READY_SLACK)));
+    let from = since(facts);
     let until = facts.stopped.as_ref().map_or(TimeNs(u64::MAX), |stopped| stopped.at);
     let can_matter = |traceback: &&Traceback| !traceback.harmless && traceback.time >= from && traceback.time <= until;
     let fates = facts.scan.tracebacks.iter().filter(can_matter).map(|traceback| (traceback, fate(facts, traceback)));
     let all: Vec<(&Traceback, Fate<'_>)> = fates.filter(|(_, fate)| *fate != Fate::Survived).collect();
     let find = |wanted: &dyn Fn(&Traceback, &Fate<'_>) -> bool| all.iter().find(|(traceback, fate)| wanted(traceback, fate));
     // A cut one is the last resort: it lacks its type.
-    let sure = |traceback: &Traceback| traceback.complete && !only_reports(traceback.root());
-    let found = find(&|traceback, fate| sure(traceback) && *fate == Fate::Ended).or_else(|| find(&|traceback, _| sure(traceback)));
+    let found = find(&|traceback, fate| is_sure(traceback) && *fate == Fate::Ended).or_else(|| find(&|traceback, _| is_sure(traceback)));
     found.or_else(|| find(&|traceback, _| traceback.complete)).or_else(|| all.first()).map(|(traceback, _)| *traceback)
+}
+
+/// From when on what is printed can have to do with a failure: after the program was ready, where it was.
+pub(super) fn since(facts: &TrialFacts) -> TimeNs {
+    facts.ready.as_ref().map_or(TimeNs(0), |ready| TimeNs(ready.at.0.saturating_sub(READY_SLACK)))
+}
+
+/// Whether a traceback is whole, and tells more than that something else failed.
+pub(super) fn is_sure(traceback: &Traceback) -> bool {
+    traceback.complete && !only_reports(traceback.root())
 }
 
 /// Whether an exception only tells that something else failed.
 fn only_reports(raised: &Raised) -> bool {
+    // Who reads from a terminal that is not there has failed himself.
+    if raised.short_kind() == "EOFError" && raised.message.starts_with("EOF when reading a line") {
+        return false;
+    }
     REPORTERS.contains(&raised.short_kind()) || is_echo(&raised.message) || raised.more.first().is_some_and(|line| is_echo(line))
 }
 

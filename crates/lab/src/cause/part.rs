@@ -18,6 +18,9 @@ const DEAD: [&str; 7] = [
     "Scheduler hit an exception",
 ];
 
+/// The class of a program that dies, or a part of it, while its workload runs.
+const DIED_UNDER_LOAD: &str = "died_under_load";
+
 /// Whether an engine says in this line that it, or a part of it, is dead.
 pub(super) fn says_dead(text: &str) -> bool {
     DEAD.iter().any(|words| text.contains(words))
@@ -35,6 +38,32 @@ pub(super) fn went_on(facts: &TrialFacts, raised: Option<Cause>, span_s: f64) ->
             let words = said.map_or_else(|| "a part of it died".to_owned(), |line| mask(line.text.trim()));
             let text = said.map_or_else(|| on.clone(), |line| format!("{}; {on}", line.text.trim()));
             cause("part_died", CauseGroup::Target, words, text)
+        }
+    };
+    found.evidence.extend(said.map(|line| line.evidence(facts.trial)));
+    found.evidence.push(Evidence::sample(facts.trial, "processes", how));
+    found
+}
+
+/// A part died while the workload ran, and the rest went on: whatever was measured then is not of a whole program.
+pub(super) fn under_load(facts: &TrialFacts, raised: Option<Cause>) -> Cause {
+    let died = facts.part_died.as_ref();
+    let how = died.map_or("a part of it died", |died| &died.how);
+    let said = died.and_then(|died: &PartDied| died.said.as_ref());
+    let on =
+        format!("{how}, after it was ready and before its workload was done; the rest went on, and what was measured counts for nothing");
+    let mut found = match raised {
+        Some(raised) if raised.blames.is_some() => Cause { text: format!("{}; {on}", raised.text), ..raised },
+        Some(raised) => Cause {
+            class: DIED_UNDER_LOAD.to_owned(),
+            signature: format!("a part died under load: {}", raised.signature),
+            text: format!("{on}: {}", raised.text),
+            ..raised
+        },
+        None => {
+            let words = said.map_or_else(|| mask(how), |line| mask(line.text.trim()));
+            let text = said.map_or_else(|| on.clone(), |line| format!("{on}: {}", line.text.trim()));
+            cause(DIED_UNDER_LOAD, CauseGroup::Target, format!("a part died under load: {words}"), text)
         }
     };
     found.evidence.extend(said.map(|line| line.evidence(facts.trial)));

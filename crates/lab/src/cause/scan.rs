@@ -14,6 +14,7 @@ use bystander_model::ids::TimeNs;
 use bystander_model::reading::{LogBlock, LogLine};
 
 use super::clip::{LOOKED_AT, clip, without_colour};
+use super::crash::{Crash, Crashes, HINTS};
 use super::distinct::Distinct;
 use super::kept::{Ends, KeptLine};
 use super::part;
@@ -36,6 +37,8 @@ pub struct Scan {
     pub tracebacks: Vec<Traceback>,
     /// Tracebacks in between that were not kept.
     pub tracebacks_left_out: u64,
+    /// Processes that ended without a Python exception, in the order of time: the first and the last few.
+    pub crashes: Vec<Crash>,
     /// Lines that look like errors; they explain, and decide nothing.
     pub errors: Vec<KeptLine>,
     /// Lines that say that a port was taken.
@@ -65,6 +68,7 @@ pub struct Scanner {
     done: Vec<Traceback>,
     tracebacks: Ends<Traceback>,
     distinct: Distinct,
+    crashes: Crashes,
     errors: Ends<KeptLine>,
     ports: Ends<KeptLine>,
     scheduler: Ends<KeptLine>,
@@ -88,6 +92,7 @@ impl Scanner {
             done: Vec::new(),
             tracebacks: Ends::new(TRACEBACKS),
             distinct: Distinct::default(),
+            crashes: Crashes::new(),
             errors: Ends::new(ERRORS),
             ports: Ends::new(4),
             scheduler: Ends::new(4),
@@ -144,6 +149,9 @@ impl Scanner {
         let tells = TELLS.is_match(text);
         if tells {
             self.note_errors(line, text);
+        }
+        if tells && HINTS.is_match(text) {
+            self.crashes.line(line, &prefix::split(text));
         }
         let reader = self.reader(line.stream);
         if !(reader.is_awake() || (tells && OPENS.is_match(text))) {
@@ -202,6 +210,12 @@ impl Scanner {
         self.tracebacks.iter().chain(pending).any(|traceback| traceback.complete && !traceback.harmless)
     }
 
+    /// Whether a process has said that it ends without a Python exception.
+    #[must_use]
+    pub fn has_crash(&self) -> bool {
+        self.crashes.has_any()
+    }
+
     /// The latest traceback that was read whole and that nothing says was harmless.
     #[must_use]
     pub fn latest_traceback(&self) -> Option<&Traceback> {
@@ -232,10 +246,22 @@ impl Scanner {
             }
         }
         tracebacks.sort_by_key(|traceback| in_time(traceback.time, traceback.stream, traceback.first_line));
+        let mut crashes = self.crashes.into_all();
+        crashes.sort_by_key(|crash| in_time(crash.time, crash.stream, crash.line));
         let mut last: Vec<KeptLine> = self.readers.into_iter().flat_map(|reader| reader.last).collect();
         last.sort_by_key(|line| in_time(line.time, line.stream, line.number));
         let [errors, ports, scheduler] = [self.errors, self.ports, self.scheduler].map(|lines| lines.into_parts().0);
-        Scan { tracebacks, tracebacks_left_out, errors, ports, scheduler, starved: self.pulse.starved().cloned(), last, lines: self.lines }
+        Scan {
+            tracebacks,
+            tracebacks_left_out,
+            crashes,
+            errors,
+            ports,
+            scheduler,
+            starved: self.pulse.starved().cloned(),
+            last,
+            lines: self.lines,
+        }
     }
 }
 
@@ -279,6 +305,11 @@ mod tests {
             "cannot open shared object",
             "out of memory",
             "core dumped",
+            "free(): invalid pointer",
+            "double free or corruption (out)",
+            "*** stack smashing detected ***: terminated",
+            "terminating due to uncaught exception",
+            "Current thread 0x00007f (most recent call first):",
             "address already in use",
             "EADDRINUSE",
             "port is already allocated",

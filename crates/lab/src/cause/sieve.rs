@@ -31,7 +31,25 @@ const IN_ANY_CASE: [&str; 20] = [
     "rrno 98",
 ];
 /// The same, in one spelling only.
-const AS_THEY_STAND: [&str; 7] = ["Traceback (most", "File \"", "Process ", "slurmstepd", "OOMKilled", "OOM Killed", "reason: Evicted"];
+const AS_THEY_STAND: [&str; 17] = [
+    "Traceback (most",
+    "File \"",
+    "Process ",
+    "slurmstepd",
+    "OOMKilled",
+    "OOM Killed",
+    "reason: Evicted",
+    "most recent call first",
+    "free(): ",
+    "alloc(): ",
+    "_chunk(): ",
+    "consolidate(): ",
+    "align(): ",
+    "double free",
+    "smashing",
+    "corrupted ",
+    "terminating ",
+];
 /// What every line of statistics holds.
 const STATISTICS: [&str; 2] = ["Running: ", "running-req: "];
 /// What every line of statistics holds that could begin a row without progress.

@@ -141,3 +141,30 @@ fn why_it_was_never_ready_stands_first_and_tells_failures_apart() {
     signatures.dedup();
     assert_eq!(signatures.len(), kinds.len(), "{signatures:#?}");
 }
+
+/// A front end that was ready and goes on answering, whose workload succeeds.
+fn parted_under_load(log: &str, traceback: Option<(Stream, u64)>) -> TrialFacts {
+    TrialFacts {
+        ready: ready(1),
+        expects_workload: true,
+        workload: Some(WorkloadEnd { exit: Some(0), signal: None, timed_out: false, last_line: None }),
+        stopped: stopped(90, StopWhy::Done),
+        ..parted(log, traceback)
+    }
+}
+
+#[test]
+fn a_part_that_dies_under_load_spoils_what_the_rest_answers() {
+    let log = format!("ready to roll\nserving\n{ERROR}serving\nserving\n");
+    let (outcome, cause) = judge(&parted_under_load(&log, Some((Stream::Stderr, 3))));
+    assert_eq!((outcome, cause.class.as_str()), (Outcome::Failed, "died_under_load"));
+    assert!(cause.text.starts_with("process 17 (engine) ended with exit code 1, after it was ready"), "{}", cause.text);
+    assert!(cause.text.contains("ValueError: no such model") && cause.signature.contains("ValueError"), "{cause:?}");
+    // One that was caught is not what a part died of.
+    let (outcome, cause) = judge(&parted_under_load(&log, None));
+    assert_eq!((outcome, cause.class.as_str()), (Outcome::Failed, "died_under_load"));
+    assert!(!cause.text.contains("ValueError"), "{}", cause.text);
+    // Without the death the same log is that of a program that completed.
+    let whole = TrialFacts { part_died: None, ..parted_under_load(&log, None) };
+    assert_eq!(classify(&whole, &[]).outcome, Outcome::Completed);
+}
