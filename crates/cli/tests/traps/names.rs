@@ -71,6 +71,8 @@ traps! {
     a_print_is_in_a_capture: "print-in-a-capture",
     a_compile_cache_is_stale: "stale-compile-cache",
     the_wrong_copy_is_edited: "wrong-copy-edited",
+    a_part_dies_under_load: "part-dies-under-load",
+    a_wrapper_says_the_same_of_two_crashes: "wrapper-over-two-crashes",
     health_is_red_under_load: "red-health-under-load",
     an_engine_is_dead_behind_its_health: "dead-engine-behind-health",
     a_launcher_waits_too_short: "launcher-waits-too-short",

@@ -1,7 +1,10 @@
-//! Parts of a program that die before it is ready, while the rest goes on and would be waited for.
+//! Parts of a program that die while the rest goes on: before it is ready, when it would be waited for, and under its workload, when what is measured
+//! counts for nothing.
 //!
 //! A traceback alone says nothing: a program may have caught it. Only together with the end of a Python process of the tree, by a code or a signal that is
 //! no success, or where an engine says itself that it is dead, is it taken for an end; and only where nobody is started in its place.
+
+mod serving;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -12,6 +15,7 @@ use bystander_supervise::stacks::runs_python;
 use bystander_supervise::tree::{Life, ProcessInfo, life};
 use bystander_supervise::trial::Trial;
 
+use self::serving::Serving;
 use crate::secrets;
 
 /// How long the rest may go on: what has its own words for it says them, and ends, sooner.
@@ -30,6 +34,8 @@ pub(super) struct Parts {
     dead: Option<Dead>,
     /// Words of an engine that was started again after them.
     outlived: Option<u64>,
+    /// Who was there when it was ready; `None` before that.
+    serving: Option<Serving>,
 }
 
 /// Processes of which one may end by a traceback.
@@ -55,7 +61,7 @@ struct Dead {
 
 impl Parts {
     pub(super) fn new(stall: Duration, hidden: &[String]) -> Self {
-        Self { grace: stall.min(GRACE), hidden: hidden.to_vec(), latest: None, watched: None, dead: None, outlived: None }
+        Self { grace: stall.min(GRACE), hidden: hidden.to_vec(), latest: None, watched: None, dead: None, outlived: None, serving: None }
     }
 
     /// Whether an end may come at any moment, so that turns are to be short.
@@ -80,6 +86,35 @@ impl Parts {
             return None;
         }
         Some((dead.found.clone(), dead.since.elapsed()))
+    }
+
+    /// The program is ready: from now on those who are there are looked after.
+    pub(super) fn serves(&mut self, trial: &Trial, scanner: &Scanner) {
+        self.watched = None;
+        self.dead = None;
+        self.outlived = scanner.says_dead().map(|line| line.number);
+        self.serving = Some(Serving::of(trial, scanner));
+    }
+
+    /// Looks at a program whose workload runs.
+    pub(super) fn under_load(&mut self, trial: &Trial, scanner: &Scanner) {
+        if self.dead.is_some() {
+            return;
+        }
+        let lost = self.serving.as_mut().and_then(|serving| serving.lost(scanner));
+        let found = lost.map(|lost| {
+            let title = secrets::blot(&secrets::masked_title(&lost.process.title()), &self.hidden).into_owned();
+            let how = format!("process {} ({title}) {}", lost.process.pid, lost.how);
+            Dead::new(trial, PartDied { how, traceback: lost.traceback, said: None }, Some(lost.process.comm))
+        });
+        self.dead = found.or_else(|| self.said(trial, scanner));
+    }
+
+    /// What has died under the workload, now that it is done, and was not started again.
+    pub(super) fn died_under_load(&mut self, trial: &Trial, scanner: &Scanner) -> Option<PartDied> {
+        self.serving.as_ref()?;
+        self.under_load(trial, scanner);
+        self.dead.as_ref().filter(|dead| !is_replaced(dead, trial)).map(|dead| dead.found.clone())
     }
 
     /// A traceback that was not looked into yet: who of the tree may end by it.

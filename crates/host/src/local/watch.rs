@@ -205,6 +205,9 @@ impl<'a> Watch<'a> {
             trial.pass_over();
             return Ok(Some(StopWhy::Interrupted));
         }
+        if self.workload.is_some() && !self.exited {
+            self.parts.under_load(trial, &self.scanner);
+        }
         if let Some(workload) = &mut self.workload
             && (workload.wait(WORKLOAD_TURN, &mut self.metrics) || self.exited)
         {
@@ -278,6 +281,7 @@ impl<'a> Watch<'a> {
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         self.telling.phase(Phase::Ready);
         self.metrics.ready(trial);
+        self.parts.serves(trial, &self.scanner);
         if let Some(workload) = &self.plan.workload {
             self.telling.phase(Phase::Working);
             self.workload = Some(Running::start(workload, self.trial, self.command, fill, self.folder, self.canceller, &self.hidden)?);

@@ -21,6 +21,9 @@ impl Watch<'_> {
     /// Says why the program is ended now, and what was moving.
     pub(super) fn stop(&mut self, trial: &mut Trial, why: StopWhy) {
         self.end_workload();
+        if self.facts.ready.is_some() && self.facts.expects_workload && !self.exited && !matches!(why, StopWhy::Interrupted) {
+            self.facts.part_died = self.parts.died_under_load(trial, &self.scanner);
+        }
         self.look_again(trial);
         if why == StopWhy::Done && self.facts.ready.is_some() && !self.exited {
             self.metrics.worked(trial);
