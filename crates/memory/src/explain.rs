@@ -23,6 +23,7 @@ pub mod failure;
 pub mod judge;
 mod several;
 pub mod spoken;
+mod vllm_pairs;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

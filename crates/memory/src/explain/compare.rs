@@ -4,7 +4,7 @@ use bystander_model::budget::Figure;
 use bystander_model::memory::{Compared, Rank, Server, Term, TermName};
 use serde::Serialize;
 
-use super::Facts;
+use super::{Facts, vllm_pairs};
 use crate::figures::{decimal, whole};
 
 /// Settings that differ between any two starts and mean nothing for memory.
@@ -17,6 +17,7 @@ const SETTINGS: usize = 40;
 pub(super) fn compare(first: (&Facts, &Server), second: (&Facts, &Server)) -> Vec<Compared> {
     let mut all = outcome(first.1, second.1);
     all.extend(terms(first.1, second.1));
+    all.extend(vllm_pairs::compared(first.1, second.1));
     all.extend(settings(first.0, second.0));
     all
 }

@@ -21,7 +21,9 @@ pub(super) fn of(facts: &Facts) -> Option<Formula> {
     let rank = inputs::least_kv(facts)
         .map(|(rank, ..)| rank)
         .or_else(|| inputs::ranks(facts).find(|rank| inputs::not_kv(facts, rank).is_some()))?;
-    let (requested, not_kv) = (inputs::requested(facts, Some(rank))?, inputs::not_kv(facts, rank)?);
+    let Some((requested, not_kv)) = inputs::requested(facts, Some(rank)).zip(inputs::not_kv(facts, rank)) else {
+        return as_printed(facts, rank);
+    };
     let computed = minus(requested.figure, not_kv.figure);
     let printed = inputs::kv(facts, rank).filter(|_| rank.first(amount::KV_GIVEN).is_none());
     let rest = printed.as_ref().map_or(computed, |printed| both(printed.figure, computed));
@@ -33,6 +35,19 @@ pub(super) fn of(facts: &Facts) -> Option<Formula> {
         tokens: tokens(facts, rest),
         cell_bytes: cell(facts).filter(is_exact).map(|cell| cell.value),
     })
+}
+
+/// The result that the engine prints, where it does not print what it comes from.
+fn as_printed(facts: &Facts, rank: &RankFacts) -> Option<Formula> {
+    let kv = inputs::kv(facts, rank)?;
+    let is_host = facts.settings.get(setting::DEVICE) == Some("cpu");
+    let base = match inputs::share(facts, Some(rank)) {
+        _ if rank.first(amount::KV_GIVEN).is_some() || is_host => "as given or printed".to_owned(),
+        Some(share) => format!("{} \u{d7} card \u{2212} what the profile run measured, as printed", fraction(share.figure.value)),
+        None => "share \u{d7} card \u{2212} what the profile run measured, as printed".to_owned(),
+    };
+    let text = format!("KV = {} GiB ({base})", decimal(kv.figure.value, 2));
+    Some(Formula { text, source: source(facts), rest_gib: kv.figure, tokens: tokens(facts, kv.figure), cell_bytes: None })
 }
 
 /// Whether the engine's own result is another than the formula's.

@@ -28,6 +28,8 @@ pub(crate) struct LogReader {
     /// What stood before the first line of the engine: a command, a list of processes.
     is_ours: bool,
     tracebacks: BTreeMap<Option<u32>, Tracebacks>,
+    /// The process that printed numbers under each label.
+    writers: BTreeMap<String, u32>,
 }
 
 impl Reader for LogReader {
@@ -35,7 +37,7 @@ impl Reader for LogReader {
         let (level, text) = prefix::split(line.text);
         let label = prefix::label(line.process, line.pid);
         let found = line::read(level, text);
-        if found.iter().any(|found| self.begins(found, text)) {
+        if found.iter().any(|found| self.begins(found, text, line.pid)) {
             self.close();
         }
         self.is_ours |= is_ours(&found, line, text);
@@ -44,6 +46,9 @@ impl Reader for LogReader {
         spoken::note(facts, text, &label, line.place);
         // A library that is missing may be warned of with a whole traceback.
         let raised = if matches!(level, "" | "ERROR" | "CRITICAL") { self.raised(line.pid, text) } else { None };
+        if found.iter().any(is_number) {
+            self.written(&label, line.pid);
+        }
         let facts = self.current.as_mut().expect("just made");
         fail(facts, raised, &found, text, &label, line.place);
         for found in found {
@@ -63,21 +68,42 @@ impl Reader for LogReader {
 
 impl LogReader {
     /// Whether a line begins another start than the one being read.
-    fn begins(&self, found: &line::Line, text: &str) -> bool {
+    fn begins(&self, found: &line::Line, text: &str, pid: Option<u32>) -> bool {
         let Some(facts) = &self.current else { return false };
         let has_begun = facts.phase() > Phase::ParallelInit || !facts.failures.is_empty() || facts.served.is_some();
         match found {
             // Several API servers of one start print the line while nothing has begun yet.
             line::Line::Begins => has_begun && text.contains("version"),
             // Engines of the same start print it too, but none that comes after a failure or after the server serves.
-            line::Line::EngineBegins => facts.served.is_some() && facts.message(SEEN_API).is_none(),
+            line::Line::EngineBegins if facts.message(SEEN_API).is_none() => {
+                // A script may make one engine after the other.
+                let ended = facts.phase() >= Phase::WarmUp || !facts.failures.is_empty();
+                let another = pid.is_some() && self.writers.get("").is_some_and(|writer| Some(*writer) != pid);
+                facts.served.is_some() || ended && another
+            }
             _ => false,
+        }
+    }
+
+    /// Notes which process printed numbers under a label; two of them are of two servers that cannot be told apart.
+    fn written(&mut self, label: &str, pid: Option<u32>) {
+        let Some(pid) = pid.filter(|_| self.writers.len() < PROCESSES || self.writers.contains_key(label)) else { return };
+        let writer = *self.writers.entry(label.to_owned()).or_insert(pid);
+        if let Some(facts) = self.current.as_mut().filter(|_| writer != pid) {
+            let who = if label.is_empty() { "the engine" } else { label };
+            facts.entangled.get_or_insert_with(|| {
+                format!("Two servers write into this log and nothing tells their lines apart ({who} is process {writer} and process {pid}); their numbers are left out")
+            });
         }
     }
 
     fn close(&mut self) {
         self.tracebacks.clear();
+        self.writers.clear();
         let Some(mut facts) = self.current.take().filter(|_| self.is_ours) else { return };
+        if facts.entangled.is_some() {
+            facts.ranks.clear();
+        }
         if let [only] = &mut facts.ranks.iter_mut().filter(|rank| rank.label != SERVER).collect::<Vec<_>>()[..]
             && only.label.starts_with(PROCESS)
         {
@@ -102,6 +128,15 @@ impl LogReader {
 
 /// A server's first line was seen, so that engines alone begin nothing.
 const SEEN_API: &str = "api server";
+
+/// Whether a line holds a number of one rank's memory.
+fn is_number(found: &line::Line) -> bool {
+    use line::Line as L;
+    matches!(
+        found,
+        L::Weights(_) | L::Available(_) | L::Account(_) | L::FirstAccount(_) | L::FirstProfile(_) | L::Profile(_) | L::Host { .. }
+    )
+}
 
 /// Whether a line is one that no other engine prints.
 fn is_ours(found: &[line::Line], line: &Line<'_>, text: &str) -> bool {

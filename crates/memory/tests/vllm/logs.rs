@@ -75,3 +75,57 @@ fn a_restart_after_a_failure_is_another_server() {
     let all = servers(&format!("{start}{failed}{start}{failed}{start}"));
     assert_eq!(all.iter().map(|server| server.state).collect::<Vec<_>>(), [State::Failed, State::Failed, State::Unknown]);
 }
+
+#[test]
+fn servers_that_cannot_be_told_apart_have_no_numbers() {
+    let one = include_str!("../fixtures/vllm-0.32.0-simulated-llama8b-eager.log");
+    let other = one.replace("27120", "31000").replace("26975", "30900").replace("58.28 GiB", "12.00 GiB").replace("477,456", "98,304");
+    let mixed: String = one.lines().zip(other.lines()).flat_map(|(a, b)| [a, "\n", b, "\n"]).collect();
+    let all = servers(&mixed);
+    assert!(!all.is_empty());
+    for server in &all {
+        assert!(server.formula.is_none() && server.ranks.is_empty() && server.advice.is_empty(), "{server:#?}");
+    }
+    assert!(all.iter().any(|server| server.contradictions.iter().any(|text| text.contains("nothing tells their lines apart"))), "{all:#?}");
+    // Containers do tell them apart.
+    let named: String = one
+        .lines()
+        .map(|line| format!("vllm-a-1  | {line}\n"))
+        .zip(other.lines().map(|line| format!("vllm-b-1  | {line}\n")))
+        .flat_map(|(a, b)| [a, b])
+        .collect();
+    let all = servers(&named);
+    assert_eq!(
+        all.iter().map(|server| server.formula.as_ref().and_then(|formula| formula.tokens).map(|tokens| tokens.value)).collect::<Vec<_>>(),
+        [Some(477_456.0), Some(98_304.0)]
+    );
+}
+
+#[test]
+fn one_engine_after_the_other_in_a_script_are_two() {
+    let engine = |pid: u32, kv: &str| {
+        format!("(EngineCore_DP0 pid={pid}) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.13.0) with config: model='x'\n(EngineCore_DP0 pid={pid}) INFO 11-29 13:20:16 [g.py:1] Model loading took 1.0000 GiB and 2.0 seconds\n(EngineCore_DP0 pid={pid}) INFO 11-29 13:20:16 [g.py:1] Available KV cache memory: {kv} GiB\n(EngineCore_DP0 pid={pid}) INFO 11-29 13:20:16 [k.py:1] GPU KV cache size: 1,600 tokens\n(EngineCore_DP0 pid={pid}) INFO 11-29 13:20:17 [core.py:1] init engine (profile, create kv cache, warmup model) took 5.0 seconds\n").replace("EngineCore_DP0", "EngineCore")
+    };
+    let all = servers(&format!("{}{}", engine(7, "3.00"), engine(8, "4.00")));
+    assert_eq!(
+        all.iter().map(|server| server.formula.as_ref().map(|formula| formula.rest_gib.value)).collect::<Vec<_>>(),
+        [Some(3.0), Some(4.0)]
+    );
+    assert_eq!(all[0].formula.as_ref().and_then(|formula| formula.tokens).map(|tokens| tokens.value), Some(1600.0));
+}
+
+#[test]
+fn two_pairs_show_what_does_not_grow_with_tokens() {
+    use bystander_memory::explain::{Asked, Explainer, document};
+    let read = |kv: &str, tokens: &str| {
+        let mut explainer = Explainer::new(kv);
+        explainer.block(format!("(EngineCore pid=7) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.28.0) with config: model='x'\n(EngineCore pid=7) INFO 11-29 13:20:16 [g.py:1] Available KV cache memory: {kv} GiB\n(EngineCore pid=7) INFO 11-29 13:20:16 [k.py:1] GPU KV cache size: {tokens} tokens\n").as_bytes());
+        explainer.finish()
+    };
+    let told = document(vec![read("8.00", "48,933"), read("12.00", "103,300")], Vec::new(), &Asked::default());
+    let bytes = told.compared.iter().find(|compared| compared.name == "bytes per token").unwrap_or_else(|| panic!("{:#?}", told.compared));
+    assert!(bytes.second.contains("79,0") && bytes.second.contains("4.40 GiB that do not grow"), "{bytes:#?}");
+    // A model that is the same for all tokens has one number.
+    let told = document(vec![read("8.00", "65,536"), read("12.00", "98,304")], Vec::new(), &Asked::default());
+    assert!(told.compared.iter().all(|compared| compared.name != "bytes per token"), "{:#?}", told.compared);
+}

@@ -114,7 +114,9 @@ fn without_the_size_of_the_card_no_share_is_computed() {
     ));
     let advice = share(&found, Direction::Up);
     assert_eq!((advice.break_even, advice.recommended), (None, None));
-    assert!(advice.text.contains("3.12 GiB") && found.formula.is_none());
+    assert!(advice.text.contains("3.12 GiB"));
+    let formula = found.formula.expect("what is printed");
+    assert!(formula.text.starts_with("KV = \u{2212}3.12 GiB (share") && formula.tokens.is_none(), "{formula:#?}");
 }
 
 #[test]
