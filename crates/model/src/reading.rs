@@ -92,6 +92,19 @@ fn newlines(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
+/// A phase of a program that began, as its output shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhaseBegan {
+    /// The phase, such as `weight_load`.
+    pub name: &'static str,
+    /// The stream it stands in.
+    pub stream: Stream,
+    /// The line of the stream, from 1.
+    pub line: u64,
+    /// When that line was read.
+    pub time: TimeNs,
+}
+
 /// The error that a failure starts with, as the output shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorSeen<'a> {

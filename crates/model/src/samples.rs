@@ -1,17 +1,26 @@
-//! What samples of a trial have seen: memory of its processes, free memory of the machine, memory of its GPUs.
+//! What samples have seen, of a trial or of what is watched: memory of processes, free memory of the machine, memory of GPUs, and what went on meanwhile.
 //!
 //! Seen means: at a sample. What rose and fell between two samples is not in here, so a peak is a lower bound. Units: bytes, seconds since the
-//! program was started. What could not be measured is `None`, never 0.
+//! start (of the program, or of the watch). What could not be measured is `None`, never 0.
+
+mod course;
+mod stray;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The samples of one trial.
+pub use course::{GpuHeld, Mark, MarkKind, Moment, PhaseSamples};
+pub use stray::{Stray, StrayWhy};
+
+/// The samples of one trial, or of one watch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
     /// The largest sum of resident memory over the tree; memory that processes share is counted for each.
     #[serde(default)]
     pub peak_rss_bytes: Option<u64>,
+    /// When that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_rss_at: Option<Moment>,
     /// The sum of resident memory over the tree, in the course of the trial.
     #[serde(default)]
     pub rss: Series,
@@ -21,9 +30,26 @@ pub struct Samples {
     /// The least memory that the kernel said to be available on the machine (`MemAvailable`).
     #[serde(default)]
     pub least_available_bytes: Option<u64>,
+    /// That memory in the course of things: each point is the least of its span.
+    #[serde(default, skip_serializing_if = "Series::is_empty")]
+    pub available: Series,
     /// The GPUs of the trial, by index; empty without a driver and for a trial that uses none.
     #[serde(default)]
     pub gpus: Vec<GpuSamples>,
+    /// The phases, in the order in which they began, with what was held in each; empty where nobody told of any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseSamples>,
+    /// What happened meanwhile, such as hits of probes, with what was held at that moment; a bounded number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// What happened and has no mark, since there were too many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unmarked: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Samples {
@@ -33,11 +59,18 @@ impl Samples {
         self.gpus.iter().filter_map(GpuSamples::own_peak_bytes).max()
     }
 
+    /// Notes on each GPU which processes are stray there.
+    pub fn find_strays(&mut self) {
+        stray::find(&mut self.gpus);
+    }
+
     /// The same without the course of things: what a report shows.
     #[must_use]
     pub fn without_series(&self) -> Self {
         let mut samples = self.clone();
         samples.rss = Series::default();
+        samples.available = Series::default();
+        samples.processes.iter_mut().for_each(|process| process.series = Series::default());
         for gpu in &mut samples.gpus {
             gpu.series = Series::default();
             gpu.processes.iter_mut().for_each(|process| process.series = Series::default());
@@ -47,7 +80,7 @@ impl Samples {
 }
 
 /// The largest memory of one process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessPeak {
     /// The process.
     pub pid: u32,
@@ -55,6 +88,15 @@ pub struct ProcessPeak {
     pub title: String,
     /// Its largest resident memory.
     pub peak_rss_bytes: u64,
+    /// When that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_at: Option<Moment>,
+    /// Its memory when it was last seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_bytes: Option<u64>,
+    /// Its memory in the course of things, where that was recorded.
+    #[serde(default, skip_serializing_if = "Series::is_empty")]
+    pub series: Series,
 }
 
 /// The memory of one GPU.
@@ -72,12 +114,24 @@ pub struct GpuSamples {
     pub before_bytes: Option<u64>,
     /// The most that was held on it, by whomever.
     pub peak_bytes: Option<u64>,
+    /// When that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_at: Option<Moment>,
+    /// What was held at the last sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_bytes: Option<u64>,
+    /// The time from which it did not answer any more, where it stopped to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_from_s: Option<f64>,
     /// What was held when the trial was over and the memory had been waited for.
     pub after_bytes: Option<u64>,
     /// What was held, by whomever, in the course of the trial.
     pub series: Series,
-    /// The processes of the trial on it.
+    /// The processes of the trial on it; of a watch all that were seen on it.
     pub processes: Vec<GpuProcess>,
+    /// Processes that hold memory here beside the rank whose GPU this is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strays: Vec<Stray>,
 }
 
 impl GpuSamples {
@@ -97,8 +151,17 @@ pub struct GpuProcess {
     pub title: Option<String>,
     /// How it is known to be of the trial.
     pub known_by: KnownBy,
+    /// Its number here, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_here: Option<u32>,
     /// Its largest memory; `None` where the driver does not tell.
     pub peak_bytes: Option<u64>,
+    /// When that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_at: Option<Moment>,
+    /// Its memory at the last sample that had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_bytes: Option<u64>,
     /// Its memory in the course of the trial.
     pub series: Series,
 }
@@ -109,16 +172,26 @@ pub struct GpuProcess {
 pub enum KnownBy {
     /// It is in the tree.
     Tree,
+    /// It is in the tree: the machine's own `/proc`, which is visible in this container, says which of its processes that number is (`NSpid`).
+    NsPid,
     /// Its number says nothing here, as in a container, but it came on the GPU while the trial ran.
     Appearance,
+    /// It is not known to be: it was on the GPU, and no more can be said.
+    Other,
 }
 
-/// How a quantity went, in a bounded number of points: each is the largest value of its span.
+/// How a quantity went, in a bounded number of points: each is the largest value of its span, of memory that is left the least.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Series(pub Vec<(f64, u64)>);
 
 impl Series {
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The largest value.
     #[must_use]
     pub fn peak(&self) -> Option<u64> {

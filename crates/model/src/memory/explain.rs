@@ -83,6 +83,23 @@ pub enum Phase {
     Serving,
 }
 
+impl Phase {
+    /// Its name, as in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::ParallelInit => "parallel_init",
+            Self::WeightLoad => "weight_load",
+            Self::PoolSizing => "pool_sizing",
+            Self::DraftLoad => "draft_load",
+            Self::GraphCapture => "graph_capture",
+            Self::WarmUp => "warm_up",
+            Self::Serving => "serving",
+        }
+    }
+}
+
 /// How a start ended, as far as the log goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
