@@ -9,6 +9,7 @@ pub mod explain;
 pub mod figures;
 pub mod formula;
 pub mod line;
+pub mod phases;
 pub mod plan;
 pub mod sglang;
 pub mod version;

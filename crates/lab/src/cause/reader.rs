@@ -2,7 +2,7 @@
 
 use bystander_model::hit::Hit;
 use bystander_model::ids::TrialId;
-use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
+use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, PhaseBegan, Reading};
 
 /// Reads one trial's output and hits as they come, and says what they mean. It keeps bounded memory, and one reader serves one trial.
 pub trait CauseReader {
@@ -19,6 +19,11 @@ pub trait CauseReader {
 
     /// Takes the next hit.
     fn hit(&mut self, hit: &Hit);
+
+    /// The phases that have begun so far, in the order in which they did; none where it knows of none.
+    fn phases(&self) -> &[PhaseBegan] {
+        &[]
+    }
 
     /// Says what was read; `error` is what the failure started with, where there is one.
     fn finish(&self, trial: TrialId, error: Option<&ErrorSeen<'_>>) -> Reading;

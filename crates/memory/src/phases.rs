@@ -1,0 +1,189 @@
+//! In which phase a server is while its log is still being written, for those who sample its memory meanwhile.
+//!
+//! Lines name what was done or begins, on every rank; the first rank that comes to a phase begins it, and a later phase is never left for an earlier one.
+
+use std::sync::LazyLock;
+
+use bystander_model::memory::Phase;
+use bystander_model::reading::{LogBlock, PhaseBegan};
+use regex::{Regex, RegexSet};
+
+/// What a line says of phases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    /// A phase begins.
+    Begins(Phase),
+    /// Weights are loaded: those of the draft, where the pools of the target are there.
+    Loads,
+    /// The pools are there.
+    Pools,
+    /// The HTTP server listens; for an engine that is warm by then, it serves.
+    Listens,
+    /// The engine warms up by a request of its own after it listens.
+    WarmsUpLate,
+}
+
+/// Texts of lines, and what they say. The engines: SGLang 0.4.3 to 0.5.23, vLLM 0.8 to 0.33.
+const TEXTS: [(&str, Said); 14] = [
+    ("server_args=", Said::WarmsUpLate),
+    ("Init torch distributed begin", Said::Begins(Phase::ParallelInit)),
+    ("Load weight begin", Said::Loads),
+    ("Load weight end", Said::Begins(Phase::PoolSizing)),
+    ("Memory pool end", Said::Pools),
+    ("uda graph begin", Said::Begins(Phase::GraphCapture)),
+    ("CUDA graph begin", Said::Begins(Phase::GraphCapture)),
+    ("max_total_num_tokens=", Said::Begins(Phase::WarmUp)),
+    ("The server is fired up and ready to roll", Said::Begins(Phase::Serving)),
+    ("LLM engine (v", Said::Begins(Phase::ParallelInit)),
+    ("Starting to load model", Said::Begins(Phase::WeightLoad)),
+    ("Model loading took", Said::Begins(Phase::PoolSizing)),
+    ("init engine (profile, create kv cache, warmup model)", Said::Begins(Phase::WarmUp)),
+    ("Application startup complete", Said::Listens),
+];
+/// A progress bar, which vLLM draws while it captures and not before.
+const CAPTURES: &str = "Capturing CUDA graphs (";
+
+/// Follows a log through its phases, in bounded memory.
+#[derive(Debug, Default)]
+pub struct Phases {
+    begun: Vec<PhaseBegan>,
+    now: Option<Phase>,
+    pools: bool,
+    warms_up_late: bool,
+}
+
+impl Phases {
+    /// Takes the next lines of a stream.
+    pub fn block(&mut self, block: &LogBlock<'_>) {
+        static ANY: LazyLock<Regex> = LazyLock::new(|| {
+            let texts: Vec<String> = TEXTS.iter().map(|(text, _)| regex::escape(text)).chain([regex::escape(CAPTURES)]).collect();
+            Regex::new(&texts.join("|")).expect("escaped literals")
+        });
+        if self.now == Some(Phase::Serving) {
+            return;
+        }
+        for line in block.candidates(|text, from| ANY.find_at(text, from).map(|found| found.start())) {
+            if let Some(phase) = self.line(line.text) {
+                self.begun.push(PhaseBegan { name: phase.name(), stream: line.stream, line: line.number, time: line.time });
+            }
+        }
+    }
+
+    /// The phases that have begun so far, each once.
+    #[must_use]
+    pub fn begun(&self) -> &[PhaseBegan] {
+        &self.begun
+    }
+
+    /// The phase that a line begins, if it does.
+    fn line(&mut self, text: &str) -> Option<Phase> {
+        static EACH: LazyLock<RegexSet> =
+            LazyLock::new(|| RegexSet::new(TEXTS.iter().map(|(text, _)| regex::escape(text))).expect("escaped literals"));
+        if text.contains(CAPTURES) {
+            return self.reach(Phase::GraphCapture);
+        }
+        let said = EACH.matches(text).iter().next().map(|at| TEXTS[at].1)?;
+        match said {
+            Said::Begins(Phase::WarmUp) if text.contains("is larger than") => None,
+            Said::Begins(phase) => self.reach(phase),
+            Said::Loads if self.pools => self.reach(Phase::DraftLoad),
+            Said::Loads => self.reach(Phase::WeightLoad),
+            Said::Pools => {
+                self.pools = true;
+                None
+            }
+            Said::Listens if self.warms_up_late => None,
+            // A server of another kind, such as a gateway before the engine, says so too.
+            Said::Listens => self.now.and_then(|_| self.reach(Phase::Serving)),
+            Said::WarmsUpLate => {
+                self.warms_up_late = true;
+                None
+            }
+        }
+    }
+
+    fn reach(&mut self, phase: Phase) -> Option<Phase> {
+        if self.now.is_some_and(|now| phase <= now) {
+            return None;
+        }
+        self.now = Some(phase);
+        Some(phase)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bystander_model::evidence::Stream;
+    use bystander_model::ids::TimeNs;
+    use bystander_model::reading::LogBlock;
+    use proptest::prelude::*;
+
+    use super::Phases;
+
+    fn read(lines: &[&str]) -> Vec<(&'static str, u64)> {
+        let mut phases = Phases::default();
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        phases.block(&LogBlock { stream: Stream::Stderr, first: 1, time: TimeNs(7), text: &text });
+        phases.begun().iter().map(|phase| (phase.name, phase.line)).collect()
+    }
+
+    #[test]
+    fn a_start_of_sglang_with_a_draft_is_followed_to_serving() {
+        let found = read(&[
+            "[2026-11-29 13:31:40] server_args=ServerArgs(model_path='x')",
+            "[2026-11-29 13:31:41 TP0] Init torch distributed begin.",
+            "[2026-11-29 13:31:42 TP0] Load weight begin. avail mem=78.50 GB",
+            "[2026-11-29 13:31:42 TP1] Load weight begin. avail mem=78.50 GB",
+            "[2026-11-29 13:31:50 TP0] Load weight end. type=X, avail mem=60.00 GB, mem usage=18.50 GB.",
+            "[2026-11-29 13:31:51 TP0] max_total_tokens=9 is larger than the profiled value 8",
+            "[2026-11-29 13:31:51 TP0] Memory pool end. avail mem=10.00 GB",
+            "[2026-11-29 13:31:52 TP0] Load weight begin. avail mem=9.50 GB",
+            "[2026-11-29 13:31:53 TP0] Load weight end. avail mem=9.00 GB",
+            "[2026-11-29 13:31:54 TP0] Capture cuda graph begin. This can take up to several minutes. avail mem=8.00 GB",
+            "[2026-11-29 13:31:58 TP0] max_total_num_tokens=421755, chunked_prefill_size=8192, context_len=8192",
+            "INFO:     Application startup complete.",
+            "[2026-11-29 13:32:00] The server is fired up and ready to roll!",
+            "[2026-11-29 13:32:01] Load weight begin of a word in a prompt",
+        ]);
+        let wanted = [
+            ("parallel_init", 2),
+            ("weight_load", 3),
+            ("pool_sizing", 5),
+            ("draft_load", 8),
+            ("graph_capture", 10),
+            ("warm_up", 11),
+            ("serving", 13),
+        ];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_start_of_vllm_is_followed_to_serving() {
+        let found = read(&[
+            "(EngineCore_DP0 pid=12) INFO 11-29 13:00:00 [core.py:96] Initializing a V1 LLM engine (v0.32.0) with config: model='x'",
+            "(EngineCore_DP0 pid=12) INFO 11-29 13:00:01 [gpu_model_runner.py:1] Starting to load model x...",
+            "(EngineCore_DP0 pid=12) INFO 11-29 13:00:09 [gpu_model_runner.py:2] Model loading took 14.99 GiB memory and 7.1 seconds",
+            "(EngineCore_DP0 pid=12) INFO 11-29 13:00:12 [kv_cache_utils.py:3] GPU KV cache size: 477,456 tokens",
+            "(EngineCore_DP0 pid=12) Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):   0%|  | 0/67",
+            "(EngineCore_DP0 pid=12) INFO 11-29 13:00:20 [core.py:4] init engine (profile, create kv cache, warmup model) took 11.2 s",
+            "(APIServer pid=9) INFO:     Application startup complete.",
+        ]);
+        let wanted = [("parallel_init", 1), ("weight_load", 2), ("pool_sizing", 3), ("graph_capture", 5), ("warm_up", 6), ("serving", 7)];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_program_of_another_kind_has_no_phases() {
+        assert_eq!(read(&["INFO:     Application startup complete.", "hello", ""]), []);
+    }
+
+    proptest! {
+        #[test]
+        fn phases_only_go_on(lines in proptest::collection::vec("(Load weight |begin|end|Memory pool end|Model loading took|fired up|max_total_num_tokens=|\\PC){0,4}", 0..30)) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let found = read(&lines);
+            prop_assert!(found.len() <= 7);
+            prop_assert!(found.is_sorted_by(|one, other| one.1 <= other.1));
+        }
+    }
+}
