@@ -4,6 +4,7 @@
 //! numbers of processes are those of the machine: `pids` says what they mean here. Units: bytes.
 
 mod choose;
+mod one;
 mod pids;
 mod series;
 mod watch;
@@ -17,8 +18,10 @@ use nvml_wrapper::{Device, Nvml};
 use crate::tree::ProcessInfo;
 
 pub use choose::{ChooseError, named, visible};
-pub(crate) use series::Recorder;
-pub(crate) use watch::{GpuWatch, TITLE};
+pub use pids::Numbering;
+pub(crate) use series::{Keep, Recorder};
+pub use watch::{GpuSample, TellGpu};
+pub(crate) use watch::{GpuWatch, Pace, TITLE, Wanted};
 
 /// More GPUs than any machine has; a driver that says otherwise is not believed.
 const MOST: u32 = 1024;

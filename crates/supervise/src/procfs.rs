@@ -56,7 +56,7 @@ pub(crate) fn stat(pid: u32) -> Option<Stat> {
 }
 
 /// Parses the text of `/proc/PID/stat`; the short name may hold blanks and brackets, so it ends at the last bracket.
-fn parse_stat(text: &[u8]) -> Option<Stat> {
+pub(crate) fn parse_stat(text: &[u8]) -> Option<Stat> {
     let open = text.iter().position(|&b| b == b'(')?;
     let close = text.iter().rposition(|&b| b == b')')?;
     let pid = std::str::from_utf8(text.get(..open)?).ok()?.trim().parse().ok()?;

@@ -169,7 +169,7 @@ impl Trial {
             stderr,
             processes: self.seen(),
             peak_rss_bytes: self.samples.seen().peak_rss_bytes(),
-            samples: self.samples.summary(self.gpus.take().map(|gpus| gpus.samples()).unwrap_or_default()),
+            samples: self.samples.summary(self.gpus.take().as_ref()),
         }
     }
 

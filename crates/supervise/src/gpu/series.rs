@@ -1,14 +1,34 @@
-//! A quantity over time in a bounded number of points: when there are too many, neighbours become one, and the larger value stays.
+//! A quantity over time in a bounded number of points: when there are too many, neighbours become one, and the larger value stays, or the smaller.
 //!
-//! However long it goes on, its peak is in it, and so are its first and its last span.
+//! However long it goes on, its extreme is in it, and so are its first and its last span.
 
 use std::time::Duration;
 
 use bystander_model::samples::Series;
 
+/// Which of two neighbours stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// The larger: memory that is held.
+    Largest,
+    /// The smaller: memory that is left.
+    Least,
+}
+
+impl Keep {
+    /// The one of two values that stays.
+    pub(crate) fn of(self, one: u64, other: u64) -> u64 {
+        match self {
+            Self::Largest => one.max(other),
+            Self::Least => one.min(other),
+        }
+    }
+}
+
 /// Records one quantity.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
+    keep: Keep,
     /// The most points that are kept; even.
     most: usize,
     /// How many values become one point.
@@ -20,9 +40,9 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// A record of at most so many points; two at least.
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize, keep: Keep) -> Self {
         let most = (most.max(2) / 2) * 2;
-        Self { most, stride: 1, filled: 1, points: Vec::new() }
+        Self { keep, most, stride: 1, filled: 1, points: Vec::new() }
     }
 
     /// Takes a value, so long after the start.
@@ -30,7 +50,7 @@ impl Recorder {
         if self.filled < self.stride
             && let Some((_, last)) = self.points.last_mut()
         {
-            *last = (*last).max(value);
+            *last = self.keep.of(*last, value);
             self.filled += 1;
             return;
         }
@@ -43,19 +63,12 @@ impl Recorder {
     }
 
     fn halve(&mut self) {
-        let pairs = self.points.chunks(2).map(|pair| (pair[0].0, pair.iter().map(|(_, value)| *value).max().unwrap_or(0)));
+        let one = |pair: &[(f64, u64)]| {
+            (pair[0].0, pair.iter().map(|(_, value)| *value).reduce(|one, other| self.keep.of(one, other)).unwrap_or(0))
+        };
+        let pairs = self.points.chunks(2).map(one);
         self.points = pairs.collect();
         self.stride *= 2;
-    }
-
-    /// The latest value, or the largest of the last few where a point holds more than one.
-    pub(crate) fn last(&self) -> Option<u64> {
-        self.points.last().map(|(_, value)| *value)
-    }
-
-    /// The largest value so far.
-    pub(crate) fn peak(&self) -> Option<u64> {
-        self.points.iter().map(|(_, value)| *value).max()
     }
 
     /// What was recorded.
@@ -70,12 +83,12 @@ mod tests {
 
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
-    use super::Recorder;
+    use super::{Keep, Recorder};
 
     proptest! {
         #[test]
         fn a_record_is_bounded_in_order_and_keeps_its_peak(values in proptest::collection::vec(any::<u64>(), 0..2000), most in 0_usize..40) {
-            let mut recorder = Recorder::new(most);
+            let mut recorder = Recorder::new(most, Keep::Largest);
             for (at, value) in (0_u64..).zip(&values) {
                 recorder.take(Duration::from_millis(at * 10), *value);
             }
@@ -83,14 +96,14 @@ mod tests {
             prop_assert!(points.len() <= most.max(2));
             prop_assert!(points.len() * 4 >= most.min(values.len()), "{} points of {} values, at most {most}", points.len(), values.len());
             prop_assert!(points.is_sorted_by(|one, other| one.0 < other.0));
-            prop_assert_eq!(recorder.peak(), values.iter().max().copied());
+            prop_assert_eq!(recorder.series().peak(), values.iter().max().copied());
             prop_assert_eq!(points.first().map(|(at, _)| *at), values.first().map(|_| 0.0));
         }
     }
 
     #[test]
     fn few_values_are_kept_as_they_are() {
-        let mut recorder = Recorder::new(4);
+        let mut recorder = Recorder::new(4, Keep::Largest);
         for (at, value) in [(0, 7), (5, 3), (2500, 9)] {
             recorder.take(Duration::from_millis(at), value);
         }
@@ -98,8 +111,17 @@ mod tests {
     }
 
     #[test]
+    fn of_memory_that_is_left_the_smaller_stays() {
+        let mut recorder = Recorder::new(2, Keep::Least);
+        for (at, value) in [(0, 9), (1, 4), (2, 7), (3, 8)] {
+            recorder.take(Duration::from_secs(at), value);
+        }
+        assert_eq!(recorder.series().0, [(0.0, 4), (2.0, 7)]);
+    }
+
+    #[test]
     fn neighbours_become_one_when_there_are_too_many() {
-        let mut recorder = Recorder::new(4);
+        let mut recorder = Recorder::new(4, Keep::Largest);
         for at in 0..6_u64 {
             recorder.take(Duration::from_secs(at), at);
         }

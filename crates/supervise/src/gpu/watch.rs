@@ -1,19 +1,21 @@
-//! Samples of GPUs while a trial runs, on a thread of its own: the driver may be slow to answer, and nothing else of a trial waits for it.
+//! Samples of GPUs over time, on a thread of its own: the driver may be slow to answer, and nothing else waits for it.
 
-use std::collections::BTreeSet;
 use std::io;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bystander_model::samples::{GpuProcess, GpuSamples, KnownBy};
+use bystander_model::samples::{GpuSamples, Mark, PhaseSamples};
 use nvml_wrapper::Device;
 
-use super::{Driver, Gpu, Recorder, memory, pids, processes};
-use crate::tree;
+use super::one::OneGpu;
+use super::{Driver, Gpu, Numbering, memory, processes};
+use crate::cost::Cost;
+use crate::course::Course;
+use crate::subject::Subject;
 
-/// Between the first two samples.
+/// Between the first two samples of a trial.
 const FIRST_STEP: Duration = Duration::from_millis(50);
 /// Between two samples of a young trial, at most.
 const STEP: Duration = Duration::from_millis(500);
@@ -21,148 +23,178 @@ const STEP: Duration = Duration::from_millis(500);
 const LONG_STEP: Duration = Duration::from_secs(1);
 /// Up to this age a trial is young.
 const YOUNG: Duration = Duration::from_secs(60);
-/// Points that are kept of a GPU, and of a process on it.
-const GPU_POINTS: usize = 256;
-const PROCESS_POINTS: usize = 64;
-/// Processes of one GPU that are kept; more than ranks and their helpers.
-const MOST_PROCESSES: usize = 64;
 /// The longest title that is kept, in characters.
 pub(crate) const TITLE: usize = 120;
+
+/// How far samples lie apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Close together at first, then farther apart: for trials.
+    Slowing,
+    /// Always the same.
+    Every(Duration),
+}
+
+/// One sample of one GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuSample {
+    /// Seconds since the start.
+    pub at_s: f64,
+    /// Its index in the order of the driver.
+    pub index: u32,
+    /// What is held on it, by whomever, in bytes.
+    pub held_bytes: u64,
+    /// The processes on it by the driver's numbers, with their bytes; `None` where the driver does not tell.
+    pub processes: Vec<(u32, Option<u64>)>,
+}
+
+/// Takes each sample; says whether it wants more.
+pub type TellGpu = Box<dyn FnMut(GpuSample) -> bool + Send>;
+
+/// What is watched, and how.
+pub(crate) struct Wanted {
+    pub(crate) subject: Subject,
+    /// The start of the time axis.
+    pub(crate) started: Instant,
+    pub(crate) pace: Pace,
+    pub(crate) course: Course,
+    /// Whether processes that are not of the subject are recorded too.
+    pub(crate) others: bool,
+    pub(crate) tell: Option<TellGpu>,
+}
 
 /// Watches GPUs until it is dropped.
 #[derive(Debug)]
 pub(crate) struct GpuWatch {
-    found: Arc<Mutex<Vec<OneGpu>>>,
-    /// The thread ends when this is gone. It is not waited for: a driver that hangs keeps it, and nobody else.
-    _end: Sender<()>,
+    shared: Arc<Mutex<Shared>>,
+    course: Course,
+    /// The thread ends when this is gone. It is not waited for without limit: a driver that hangs keeps it, and nobody else.
+    end: Option<Sender<()>>,
+    ended: Receiver<()>,
 }
 
 #[derive(Debug)]
-struct OneGpu {
-    /// As it was before the trial.
-    before: Gpu,
-    record: Recorder,
-    processes: Vec<OneProcess>,
-}
-
-#[derive(Debug)]
-struct OneProcess {
-    pid: u32,
-    known_by: KnownBy,
-    title: Option<String>,
-    record: Recorder,
+struct Shared {
+    gpus: Vec<OneGpu>,
+    cost: Cost,
 }
 
 impl GpuWatch {
-    /// Starts to watch GPUs that were looked at before the program was started under its keeper.
-    pub(crate) fn start(driver: &'static Driver, before: &[Gpu], keeper: u32) -> io::Result<Self> {
-        let watched = before.iter().map(|gpu| OneGpu { before: gpu.clone(), record: Recorder::new(GPU_POINTS), processes: Vec::new() });
-        let found = Arc::new(Mutex::new(watched.collect::<Vec<_>>()));
-        let shared = Arc::clone(&found);
-        let (end, ended) = channel::<()>();
+    /// Starts to watch GPUs that were looked at before.
+    pub(crate) fn start(driver: &'static Driver, before: &[Gpu], wanted: Wanted) -> io::Result<Self> {
+        let Wanted { subject, started, pace, course, others, mut tell } = wanted;
+        let numbering = Numbering::here();
+        let gpus = before.iter().map(|gpu| OneGpu::new(gpu, subject, numbering.clone(), others)).collect();
+        let shared = Arc::new(Mutex::new(Shared { gpus, cost: Cost::default() }));
+        let (end, wait) = channel::<()>();
+        let (done, ended) = channel::<()>();
         let uuids: Vec<String> = before.iter().map(|gpu| gpu.uuid.clone()).collect();
+        let (of_thread, told) = (Arc::clone(&shared), course.clone());
         thread::Builder::new().name("gpus".to_owned()).spawn(move || {
-            let started = Instant::now();
             let devices: Vec<Option<Device<'static>>> = uuids.iter().map(|uuid| driver.device(uuid)).collect();
-            let mut step = FIRST_STEP;
+            let mut pause = match pace {
+                Pace::Slowing => FIRST_STEP,
+                Pace::Every(step) => step,
+            };
+            let mut due = Instant::now();
             loop {
-                for (at, device) in devices.iter().enumerate() {
-                    let Some(sample) = device.as_ref().and_then(sample) else { continue };
-                    if let Some(gpu) = shared.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
-                        gpu.take(started.elapsed(), &sample, keeper);
-                    }
-                }
-                match ended.recv_timeout(step) {
+                round(&devices, &of_thread, &told, started, &mut tell);
+                due += pause;
+                let now = Instant::now();
+                // A driver that takes longer than a step is asked again at once, and not for every step that was missed.
+                due = due.max(now);
+                match wait.recv_timeout(due.saturating_duration_since(now)) {
                     Err(RecvTimeoutError::Timeout) => {}
-                    Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+                    Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
                 }
-                step = (step * 2).min(if started.elapsed() < YOUNG { STEP } else { LONG_STEP });
+                if pace == Pace::Slowing {
+                    pause = (pause * 2).min(if started.elapsed() < YOUNG { STEP } else { LONG_STEP });
+                }
             }
+            if pace != Pace::Slowing {
+                // What is left when all is over.
+                round(&devices, &of_thread, &told, started, &mut tell);
+            }
+            let _nobody_may_wait = done.send(());
         })?;
-        Ok(Self { found, _end: end })
+        Ok(Self { shared, course, end: Some(end), ended })
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the GPUs hold now on top of what they held before, at the last sample; `None` before the first.
     pub(crate) fn held_now(&self) -> Option<u64> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = found.iter().filter_map(|gpu| Some(gpu.record.last()?.saturating_sub(gpu.before.held_bytes)));
-        own.reduce(u64::saturating_add)
+        self.shared().gpus.iter().filter_map(OneGpu::own_now).reduce(u64::saturating_add)
     }
 
     /// What was seen so far.
-    pub(crate) fn samples(&self) -> Vec<GpuSamples> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).iter().map(OneGpu::samples).collect()
+    pub(crate) fn so_far(&self) -> Vec<GpuSamples> {
+        let told = self.course.told();
+        self.shared().gpus.iter().map(|gpu| gpu.samples(&told)).collect()
     }
+
+    /// The processes here that were on a GPU at the last sample.
+    pub(crate) fn pids_here(&self) -> Vec<u32> {
+        let mut pids: Vec<u32> = self.shared().gpus.iter().flat_map(OneGpu::pids_here).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        pids
+    }
+
+    /// Ends the samples with a last one, and waits for it no longer than so.
+    pub(crate) fn end(&mut self, patience: Duration) {
+        drop(self.end.take());
+        // A driver that hangs is left alone.
+        let _ = self.ended.recv_timeout(patience);
+    }
+
+    /// What samples have cost.
+    pub(crate) fn cost(&self) -> Cost {
+        self.shared().cost
+    }
+
+    /// Everything that was seen, with what was held in each phase and at each mark.
+    pub(crate) fn close(&self, phases: &mut [(usize, PhaseSamples)], marks: &mut [Mark]) -> Vec<GpuSamples> {
+        let told = self.course.told();
+        let mut shared = self.shared();
+        let close = |gpu: &mut OneGpu| {
+            gpu.finish(&told, phases, marks);
+            gpu.samples(&told)
+        };
+        shared.gpus.iter_mut().map(close).collect()
+    }
+}
+
+/// One sample of every GPU.
+fn round(devices: &[Option<Device<'static>>], shared: &Mutex<Shared>, course: &Course, started: Instant, tell: &mut Option<TellGpu>) {
+    let begun = Instant::now();
+    for (at, device) in devices.iter().enumerate() {
+        let seen = device.as_ref().and_then(sample);
+        let after = started.elapsed();
+        let told = course.told();
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(gpu) = shared.gpus.get_mut(at) else { continue };
+        let Some((held_bytes, processes)) = seen else {
+            gpu.silent(after);
+            continue;
+        };
+        gpu.take(after, held_bytes, &processes, &told);
+        let sample = GpuSample { at_s: after.as_secs_f64(), index: gpu.index(), held_bytes, processes };
+        drop(shared);
+        drop(told);
+        if tell.as_mut().is_some_and(|tell| !tell(sample)) {
+            *tell = None;
+        }
+    }
+    shared.lock().unwrap_or_else(PoisonError::into_inner).cost.add(begun.elapsed());
 }
 
 /// What is held on a GPU, and by whom.
-type Sample = (u64, Vec<(u32, Option<u64>)>);
+type Held = (u64, Vec<(u32, Option<u64>)>);
 
-fn sample(device: &Device<'_>) -> Option<Sample> {
+fn sample(device: &Device<'_>) -> Option<Held> {
     let (_, held) = memory(device).ok()?;
     Some((held, processes(device)))
-}
-
-impl OneGpu {
-    fn take(&mut self, after: Duration, (held, on_it): &Sample, keeper: u32) {
-        self.record.take(after, *held);
-        for &(pid, bytes) in on_it {
-            let at = self.processes.iter().position(|known| known.pid == pid).or_else(|| self.learn(pid, keeper));
-            let Some(process) = at.and_then(|at| self.processes.get_mut(at)) else { continue };
-            if let Some(bytes) = bytes {
-                process.record.take(after, bytes);
-            }
-            if process.known_by == KnownBy::Tree {
-                process.title = title(pid).or_else(|| process.title.take());
-            }
-        }
-    }
-
-    /// Takes up a process if it is of the trial.
-    fn learn(&mut self, pid: u32, keeper: u32) -> Option<usize> {
-        if self.processes.len() >= MOST_PROCESSES {
-            return None;
-        }
-        let ours = pids::numbers_are_ours() || pids::uses_the_driver(pid);
-        let known_by = if ours && tree::contains(keeper, pid) {
-            KnownBy::Tree
-        } else if !pids::numbers_are_ours() && !self.known_before().contains(&pid) {
-            KnownBy::Appearance
-        } else {
-            return None;
-        };
-        self.processes.push(OneProcess { pid, known_by, title: None, record: Recorder::new(PROCESS_POINTS) });
-        Some(self.processes.len() - 1)
-    }
-
-    fn known_before(&self) -> BTreeSet<u32> {
-        self.before.holders.iter().map(|holder| holder.host_pid).collect()
-    }
-
-    fn samples(&self) -> GpuSamples {
-        let process = |process: &OneProcess| GpuProcess {
-            pid: process.pid,
-            title: process.title.clone(),
-            known_by: process.known_by,
-            peak_bytes: process.record.peak(),
-            series: process.record.series(),
-        };
-        GpuSamples {
-            index: self.before.index,
-            uuid: self.before.uuid.clone(),
-            name: self.before.name.clone(),
-            total_bytes: self.before.total_bytes,
-            before_bytes: Some(self.before.held_bytes),
-            peak_bytes: self.record.peak(),
-            after_bytes: None,
-            series: self.record.series(),
-            processes: self.processes.iter().map(process).collect(),
-        }
-    }
-}
-
-fn title(pid: u32) -> Option<String> {
-    let process = tree::process(pid)?;
-    let title = if process.cmdline.is_empty() { process.comm } else { process.title() };
-    Some(title.chars().take(TITLE).collect())
 }

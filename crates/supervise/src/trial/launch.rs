@@ -184,7 +184,7 @@ impl Trial {
             limit: None,
             passes_over: false,
             passed_over: false,
-            samples: Samples::start(),
+            samples: Samples::start(Duration::from_nanos(clock.now().0.saturating_sub(clock.at(started.at_ns).0))),
             gpus: None,
             exit: None,
             tree_end: None,

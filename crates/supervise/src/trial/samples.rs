@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use bystander_model::samples::{GpuSamples, ProcessPeak, Samples as Summary};
+use bystander_model::samples::{ProcessPeak, Samples as Summary};
 
-use crate::gpu::{Recorder, TITLE};
-use crate::host_memory;
+use crate::course::Course;
+use crate::gpu::{GpuWatch, TITLE};
+use crate::host_watch::HostTracks;
 use crate::tree::Seen;
 
 /// The first samples come fast: what lives shortly, lives at the start.
@@ -17,8 +18,6 @@ const STEP: Duration = Duration::from_millis(250);
 const LONG_STEP: Duration = Duration::from_secs(1);
 /// Up to this age a trial is young.
 const YOUNG: Duration = Duration::from_secs(30);
-/// Points that are kept of the tree's memory.
-const POINTS: usize = 256;
 /// Processes whose own peaks are kept: those with the largest.
 const MOST_PROCESSES: usize = 32;
 /// How far back the activity of a trial is known.
@@ -36,26 +35,27 @@ struct Sample {
 #[derive(Debug)]
 pub(super) struct Samples {
     seen: Seen,
+    /// The start of the program: of the time axis of everything that is sampled.
     started: Instant,
     step: Duration,
     due: Instant,
-    rss: Recorder,
-    least_available: Option<u64>,
+    host: HostTracks,
+    course: Course,
     recent: VecDeque<Sample>,
 }
 
 impl Samples {
-    /// Starts with the program, before it has done anything.
-    pub(super) fn start() -> Self {
+    /// Starts with the program, which was started so long ago.
+    pub(super) fn start(ago: Duration) -> Self {
         let now = Instant::now();
         let recent = VecDeque::from([Sample { at: now, cpu: Duration::ZERO, output: 0 }]);
         Self {
             seen: Seen::default(),
-            started: now,
+            started: now.checked_sub(ago).unwrap_or(now),
             step: FIRST_STEP,
             due: now + FIRST_STEP,
-            rss: Recorder::new(POINTS),
-            least_available: None,
+            host: HostTracks::default(),
+            course: Course::default(),
             recent,
         }
     }
@@ -72,26 +72,36 @@ impl Samples {
 
     /// The resident memory of the tree at the last sample.
     pub(super) fn rss_now(&self) -> Option<u64> {
-        self.rss.last()
+        self.host.rss_now()
+    }
+
+    /// The start of the time axis.
+    pub(super) fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// What goes on meanwhile.
+    pub(super) fn course(&self) -> &Course {
+        &self.course
     }
 
     /// What all samples have seen of memory, together with those of the GPUs.
-    pub(super) fn summary(&self, gpus: Vec<GpuSamples>) -> Summary {
+    pub(super) fn summary(&mut self, gpus: Option<&GpuWatch>) -> Summary {
         let mut processes: Vec<ProcessPeak> = self
             .seen
             .peaks()
             .filter(|(_, peak)| *peak > 0)
-            .map(|(process, peak)| ProcessPeak { pid: process.pid, title: short(process.title(), &process.comm), peak_rss_bytes: peak })
+            .map(|(process, peak)| ProcessPeak {
+                pid: process.pid,
+                title: short(process.title(), &process.comm),
+                peak_rss_bytes: peak,
+                ..ProcessPeak::default()
+            })
             .collect();
         processes.sort_by_key(|process| (std::cmp::Reverse(process.peak_rss_bytes), process.pid));
         processes.truncate(MOST_PROCESSES);
-        Summary {
-            peak_rss_bytes: Some(self.seen.peak_rss_bytes()).filter(|peak| *peak > 0),
-            rss: self.rss.series(),
-            processes,
-            least_available_bytes: self.least_available,
-            gpus,
-        }
+        let peak_rss_bytes = Some(self.seen.peak_rss_bytes()).filter(|peak| *peak > 0);
+        Summary { peak_rss_bytes, processes, ..crate::host_watch::joined(&self.course, &mut self.host, gpus) }
     }
 
     /// Takes a sample if it is time to.
@@ -105,8 +115,7 @@ impl Samples {
     pub(super) fn take(&mut self, keeper: u32, written: [u64; 2]) {
         let totals = self.seen.sample(keeper);
         let now = Instant::now();
-        self.rss.take(now.duration_since(self.started), totals.rss_bytes);
-        self.least_available = self.least_available.into_iter().chain(host_memory::available()).min();
+        self.host.take(now.duration_since(self.started), totals.rss_bytes, &self.course.told());
         // Counters only rise; a process that ended between two reads can make the sum dip.
         let before = self.recent.back().map_or(Duration::ZERO, |sample| sample.cpu);
         self.recent.push_back(Sample { at: now, cpu: totals.cpu.max(before), output: written.iter().sum() });
