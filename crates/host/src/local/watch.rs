@@ -1,5 +1,6 @@
 //! Watching a running trial: lines, readiness, workload, limits, until nothing of it is left.
 
+mod course;
 mod ending;
 mod evidence;
 mod limit;
@@ -65,6 +66,7 @@ pub(super) struct Watch<'a> {
     /// Whether the screen was told that every condition holds.
     seems_ready: bool,
     telling: telling::Telling,
+    course: course::Course,
     stall: Stall,
     parts: Parts,
     /// The time limit, once it was reached.
@@ -113,6 +115,7 @@ impl<'a> Watch<'a> {
             unread: false,
             seems_ready: false,
             telling: telling::Telling::new(&Live::default(), order.trial),
+            course: course::Course::default(),
             stall,
             parts,
             limit: None,
@@ -142,6 +145,7 @@ impl<'a> Watch<'a> {
     ) -> Result<Seen, Box<dyn Error + Send + Sync>> {
         let deadline = Instant::now() + self.plan.program.timeout;
         self.telling.phase(Phase::Spawned);
+        self.course.begin(&trial);
         trial.in_blocks();
         let why = loop {
             if let Some(why) = self.turn(&mut trial, fill, deadline, emit)? {
@@ -149,6 +153,9 @@ impl<'a> Watch<'a> {
             }
         };
         self.telling.stopping(self.plan.program.grace);
+        if !self.exited {
+            self.course.phase(trial.now_ns(), "stopping");
+        }
         self.stop(&mut trial, why);
         let finished = trial.finish(self.plan.program.grace, |event| self.take(event));
         let ended = trial.now_ns();
@@ -280,10 +287,12 @@ impl<'a> Watch<'a> {
         emit(EventBody::Ready { after_s, evidence: evidence.clone() })?;
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         self.telling.phase(Phase::Ready);
+        self.course.phase(readiness.time_ns, "ready");
         self.metrics.ready(trial);
         self.parts.serves(trial, &self.scanner);
         if let Some(workload) = &self.plan.workload {
             self.telling.phase(Phase::Working);
+            self.course.phase(trial.now_ns(), "workload");
             self.workload = Some(Running::start(workload, self.trial, self.command, fill, self.folder, self.canceller, &self.hidden)?);
         }
         Ok(())
@@ -301,6 +310,7 @@ impl<'a> Watch<'a> {
                 self.facts.exit = exit.status.code();
                 self.facts.signal = exit.status.signal();
                 self.facts.ended = Some(exit.time_ns);
+                self.course.ended(exit.time_ns, &exit.status.to_string());
             }
             TrialEvent::TreeEmpty(_) => self.gone = true,
             TrialEvent::ForeignListener(holder) => {
@@ -327,6 +337,7 @@ impl<'a> Watch<'a> {
         }
         self.metrics.line(line.stream, line.number, &text);
         self.telling.line(&text);
+        self.course.read(&self.readers);
         self.treatments.line(line);
     }
 
@@ -339,6 +350,7 @@ impl<'a> Watch<'a> {
         }
         self.metrics.block(&block);
         block.last(1).for_each(|line| self.telling.line(line.text));
+        self.course.read(&self.readers);
         self.treatments.block(&block);
     }
 
@@ -348,6 +360,7 @@ impl<'a> Watch<'a> {
             secrets::blot_hit(&mut hit, &self.hidden);
             self.readers.iter_mut().for_each(|reader| reader.hit(&hit));
             self.metrics.hit(&hit);
+            self.course.hit(&hit);
             emit(EventBody::Hit(hit))?;
         }
         Ok(())
