@@ -103,6 +103,12 @@ pub(crate) fn about(s: f64) -> String {
     }
 }
 
+/// Writes a size of memory, such as `812 MiB` or `21.4 GiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let mib = bytes >> 20;
+    if mib < 1024 { format!("{mib} MiB") } else { format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)) }
+}
+
 /// Gives an equation its signs: `-` and `*` between numbers become a true minus and a times sign.
 pub(crate) fn equation(text: &str) -> String {
     let safe = clean(text);

@@ -74,6 +74,11 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Writes a line as it is.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.push_line(line);
+    }
+
     fn push_line(&mut self, line: &str) {
         self.text.push_str(&line.trim_end().replace(GLUE, " "));
         self.text.push('\n');

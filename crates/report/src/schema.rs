@@ -1,7 +1,7 @@
 //! JSON Schemas of what the commands print with `--json`, generated from the types themselves.
 
 use bystander_model::archive::Manifest;
-use bystander_model::memory::{Explained, Planned};
+use bystander_model::memory::{Explained, Planned, WatchedMemory};
 use bystander_model::patch::PatchReport;
 use bystander_model::printed::{DoctorReport, DryRun, ErrorReport, RunList, TrialDiff};
 use bystander_model::report::Report;
@@ -73,6 +73,12 @@ pub fn memory_plan() -> Value {
 #[must_use]
 pub fn doctor() -> Value {
     schema::<DoctorReport>()
+}
+
+/// Gives the schema of `memory watch --json`.
+#[must_use]
+pub fn memory_watch() -> Value {
+    schema::<WatchedMemory>()
 }
 
 /// Gives the schema of what every command prints with `--json` where it could not do what it was asked.

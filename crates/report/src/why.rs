@@ -1,6 +1,7 @@
 //! The report in full: every answer with its figures, every trial with its evidence, all receipts, all captures. Nothing is cut.
 
 mod launch;
+mod memory;
 mod traffic;
 mod trial;
 

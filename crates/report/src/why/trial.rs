@@ -2,7 +2,6 @@
 
 use bystander_model::hit::{Receipt, ReceiptState};
 use bystander_model::report::TrialReport;
-use bystander_model::samples::{GpuProcess, Samples};
 
 use crate::number;
 use crate::page::Page;
@@ -29,7 +28,7 @@ pub(crate) fn write(page: &mut Page<'_>, trial: &TrialReport) {
         page.led(&format!("  {} = ", clean(name)), None, 4, &value.map_or_else(|| "not seen".to_owned(), number::figure));
     }
     if let Some(samples) = &trial.samples {
-        memory(page, samples);
+        super::memory::write(page, samples);
     }
     if let Some(summary) = &trial.traffic {
         super::traffic::write(page, summary);
@@ -43,32 +42,6 @@ pub(crate) fn write(page: &mut Page<'_>, trial: &TrialReport) {
     if trial.evidence.is_empty() && trial.cause_detail.is_none() && trial.outcome.is_some() {
         page.indented(&format!("no evidence was recorded{}", bracketed(&trial.evidence, 1)));
     }
-}
-
-/// The memory that was seen: of the processes, of the machine, of each GPU and of the processes on it.
-fn memory(page: &mut Page<'_>, samples: &Samples) {
-    if let Some(peak) = samples.peak_rss_bytes {
-        let least =
-            samples.least_available_bytes.map_or_else(String::new, |least| format!(", at least {} were left to the machine", size(least)));
-        page.led("  memory: ", None, 4, &format!("at most {} resident at a sample{least}", size(peak)));
-    }
-    for gpu in &samples.gpus {
-        let Some(peak) = gpu.peak_bytes else { continue };
-        let before = gpu.before_bytes.map_or_else(String::new, |before| format!(", {} before", size(before)));
-        let after = gpu.after_bytes.map_or_else(String::new, |after| format!(", {} after", size(after)));
-        let by = |process: &GpuProcess| {
-            let title = process.title.as_ref().map_or_else(String::new, |title| format!(" ({})", clean(title)));
-            format!("; {} by pid {}{title}", process.peak_bytes.map_or_else(|| "an unknown part".to_owned(), size), process.pid)
-        };
-        let by: String = gpu.processes.iter().map(by).collect();
-        page.led(&format!("  GPU {}: ", gpu.index), None, 4, &format!("at most {} held{before}{after}{by}", size(peak)));
-    }
-}
-
-/// A size of memory, such as `812 MiB` or `21.4 GiB`.
-fn size(bytes: u64) -> String {
-    let mib = bytes >> 20;
-    if mib < 1024 { format!("{mib} MiB") } else { format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)) }
 }
 
 fn heading(trial: &TrialReport) -> String {

@@ -109,6 +109,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("memory-explain.schema.json", schema::memory_explain()),
         ("memory-plan.schema.json", schema::memory_plan()),
         ("error.schema.json", schema::error()),
+        ("memory-watch.schema.json", schema::memory_watch()),
         ("watch-hit.schema.json", schema::watch_hit()),
         ("watch-summary.schema.json", schema::watch_summary()),
     ];

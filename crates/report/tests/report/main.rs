@@ -8,6 +8,7 @@ mod edge;
 mod events;
 mod fixed;
 mod fixture;
+mod memory_watch;
 mod patch;
 mod screen;
 mod story;
