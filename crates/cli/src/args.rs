@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use bystander_model::probe::Delivery;
 use clap::{Parser, Subcommand, ValueEnum};
 
+mod memory_watch;
+
+pub(crate) use memory_watch::MemoryWatchArgs;
+
 /// Runs a program under controlled conditions, looks inside it without changing it, says what makes the difference, and proves that the looking
 /// did not.
 #[derive(Debug, Parser)]
@@ -199,6 +203,8 @@ pub(crate) enum MemoryCommand {
     Explain(MemoryExplainArgs),
     /// Plan a start: bytes per token, weights, tokens, and which fractions work, by the rules of SGLang and of vLLM.
     Plan(Box<MemoryPlanArgs>),
+    /// Watch the memory of GPUs, of processes and of the machine over time: of a command, of a process, or of all GPUs.
+    Watch(Box<MemoryWatchArgs>),
 }
 
 /// Arguments of `memory explain`.

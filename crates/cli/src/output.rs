@@ -2,11 +2,13 @@
 
 mod finding;
 mod hits;
+mod memory;
 mod owners;
 mod places;
 mod plan;
 mod progress;
 mod runs;
+mod samples_file;
 mod stopping;
 mod text;
 
@@ -24,7 +26,7 @@ use bystander_model::FORMAT;
 use bystander_model::archive::Manifest;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::ids::{RunId, TimeNs};
-use bystander_model::memory::{Explained, Planned};
+use bystander_model::memory::{Explained, Planned, WatchedMemory};
 use bystander_model::patch::{ApplyReport, DiffReport, PatchReport};
 use bystander_model::printed::{DoctorReport, ErrorKind, ErrorReport, ErrorSaid, Finding, ListedRun, RunList, TrialDiff, TrialDifference};
 use bystander_model::report::Report;
@@ -32,12 +34,15 @@ use bystander_model::watch::{WatchStart, WatchSummary};
 
 use bystander_probe::FilePlaces;
 use bystander_report::{Again, Style};
+use bystander_supervise::memory_watch::GpusHere;
 
 use crate::commands::Place;
 use crate::failure::{Failure, Kind, exit};
 
 pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
+pub(crate) use memory::{MemoryLive, ProgramWords};
 pub(crate) use progress::Progress;
+pub(crate) use samples_file::SamplesFile;
 pub(crate) use stopping::Voice;
 
 /// Lines are no wider than this where there is no terminal to ask.
@@ -333,6 +338,24 @@ impl Output {
         }
         let style = self.style(&io::stdout());
         self.data(bystander_report::memory_plan_text(planned, &style).as_bytes());
+    }
+
+    /// Says what can be told of GPUs here, and shows what is held from now on.
+    pub(crate) fn memory_live(&self, here: &GpusHere) -> MemoryLive {
+        if !here.absent.is_empty() {
+            self.say(&format!("nothing can be told of GPUs here: {}; the memory of the host is watched", here.absent.join(": ")));
+        }
+        MemoryLive::new()
+    }
+
+    /// Prints what a watch of memory has seen.
+    pub(crate) fn memory_watched(&mut self, watched: &WatchedMemory) {
+        if self.json {
+            self.answered = true;
+            return self.json(watched);
+        }
+        let style = self.style(&io::stdout());
+        self.data(bystander_report::memory_watch_text(watched, &style).as_bytes());
     }
 
     /// Prints what `doctor` found.

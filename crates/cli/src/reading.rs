@@ -2,11 +2,12 @@
 
 use bystander_host::local::Readers;
 use bystander_lab::cause::CauseReader;
+use bystander_memory::phases::Phases;
 use bystander_memory::sglang::SglangReader;
 use bystander_memory::vllm::VllmReader;
 use bystander_model::hit::Hit;
 use bystander_model::ids::TrialId;
-use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
+use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, PhaseBegan, Reading};
 
 /// Reads SGLang.
 struct Sglang(SglangReader);
@@ -58,7 +59,34 @@ impl CauseReader for Vllm {
     }
 }
 
+/// Reads in which phase a server of any known engine is; causes are for others.
+struct Starts(Phases);
+
+impl CauseReader for Starts {
+    fn name(&self) -> &str {
+        "phases"
+    }
+
+    fn line(&mut self, line: &LogLine<'_>) {
+        self.0.block(&LogBlock::of_line(line));
+    }
+
+    fn block(&mut self, block: &LogBlock<'_>) {
+        self.0.block(block);
+    }
+
+    fn hit(&mut self, _hit: &Hit) {}
+
+    fn phases(&self) -> &[PhaseBegan] {
+        self.0.begun()
+    }
+
+    fn finish(&self, _trial: TrialId, _error: Option<&ErrorSeen<'_>>) -> Reading {
+        Reading::default()
+    }
+}
+
 /// Makes a reader of each known engine for every trial.
 pub(crate) fn readers() -> Readers {
-    Box::new(|| vec![Box::new(Sglang(SglangReader::new())), Box::new(Vllm(VllmReader::new()))])
+    Box::new(|| vec![Box::new(Sglang(SglangReader::new())), Box::new(Vllm(VllmReader::new())), Box::new(Starts(Phases::default()))])
 }

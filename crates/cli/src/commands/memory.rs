@@ -2,6 +2,7 @@
 
 mod explain;
 mod plan;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,5 +16,6 @@ pub(crate) fn run(command: &MemoryCommand, state: Option<&Path>, output: &mut Ou
     match command {
         MemoryCommand::Explain(args) => explain::run(args, state, output),
         MemoryCommand::Plan(args) => plan::run(args, output),
+        MemoryCommand::Watch(args) => watch::run(args, output),
     }
 }

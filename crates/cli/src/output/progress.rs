@@ -115,12 +115,12 @@ impl Drop for Progress {
 }
 
 /// Whether standard error is a terminal that can move its cursor.
-fn can_draw() -> bool {
+pub(super) fn can_draw() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| !term.is_empty() && term != "dumb")
 }
 
 /// The columns of the terminal at this moment: it may have been resized.
-fn columns() -> usize {
+pub(super) fn columns() -> usize {
     let seen = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| usize::from(size.ws_col));
     seen.filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH)
 }
@@ -181,7 +181,7 @@ fn bar() -> ProgressBar {
     with_template("{spinner} {msg}")
 }
 
-fn plain_bar() -> ProgressBar {
+pub(super) fn plain_bar() -> ProgressBar {
     with_template("  {msg}")
 }
 

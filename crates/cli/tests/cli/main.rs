@@ -23,6 +23,7 @@ mod keeper;
 mod killed;
 mod measured;
 mod memory_explain;
+mod memory_watch;
 mod mounted;
 mod no_trace;
 mod old_record;
