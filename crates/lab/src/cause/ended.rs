@@ -170,7 +170,8 @@ pub(super) fn signalled(facts: &TrialFacts, signal: i32) -> Cause {
     } else {
         cause(&format!("signal.{name}"), CauseGroup::Target, format!("ended by {name}"), text)
     };
-    told_by_crash(facts, made, Some(signal)).unwrap_or_else(|made| told_by_lines(facts, made))
+    let (made, is_told) = told_by_crash(facts, made, Some(signal));
+    if is_told { made } else { told_by_lines(facts, made) }
 }
 
 /// The signal that ended the main process, or the one that its exit code stands for: a shell adds 128 to the signal that ended its command.
@@ -210,10 +211,10 @@ pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
         cause("exit.code", CauseGroup::Target, format!("exit code {code}"), format!("exit code {code}{shell}{before}"))
     };
     let signal = signal_of(facts).or_else(|| python_signal(code));
-    let made = match told_by_crash(facts, made, signal) {
-        Ok(told) => return told,
-        Err(made) => made,
-    };
+    let (made, is_told) = told_by_crash(facts, made, signal);
+    if is_told {
+        return made;
+    }
     let signature = with_last_words(facts, &made.signature);
     let echoes = is_echo(&signature);
     let mut told = told_by_lines(facts, made);

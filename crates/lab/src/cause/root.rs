@@ -36,23 +36,25 @@ fn crashes(facts: &TrialFacts) -> impl DoubleEndedIterator<Item = &Crash> {
 }
 
 /// How the main process ended, with what it said when it died, where that goes with its signal or code. Otherwise what is given, after the death of another
-/// process that may have led to it.
-pub(super) fn told_by_crash(facts: &TrialFacts, made: Cause, signal: Option<i32>) -> Result<Cause, Cause> {
+/// process that may have led to it; true where the crash is its own.
+pub(super) fn told_by_crash(facts: &TrialFacts, made: Cause, signal: Option<i32>) -> (Cause, bool) {
     let Some(crash) = own_crash(facts, signal) else {
-        return Err(match first_crash(facts) {
+        let made = match first_crash(facts) {
             Some(crash) => after_crash(facts, crash, made),
             None => made,
-        });
+        };
+        return (made, false);
     };
     let class = if says_device_oom(&crash.said) { DEVICE_OOM.to_owned() } else { made.class };
     let text = format!("{}; it said: {}", made.text, crash.text(&facts.place));
     let signature = format!("{}: {}", made.signature, crash.signature(&facts.place));
     let evidence = made.evidence.into_iter().chain(exit_evidence(facts)).chain([crash.evidence(facts.trial)]).collect();
     let told = Cause { class, text, signature, evidence, ..made };
-    Ok(match first_crash(facts).filter(|first| *first != crash) {
+    let told = match first_crash(facts).filter(|first| *first != crash) {
         Some(first) => after_crash(facts, first, told),
         None => told,
-    })
+    };
+    (told, true)
 }
 
 /// The crash by which the main process ended: the last that goes with the signal or the code.
@@ -82,7 +84,7 @@ pub(super) fn over_wrapper(facts: &TrialFacts, traceback: &Traceback, raised: Ca
         return then(of_crash(facts, crash), raised);
     }
     match first_error(facts, traceback) {
-        Some((kind, line)) => then(of_line(facts, kind, line), raised),
+        Some((kind, line)) => then(of_line(facts, &kind, line), raised),
         None => {
             let text = format!("{}; it only tells that something else failed, and of what is not known", raised.text);
             Cause { text, is_echo: true, ..raised }
@@ -134,7 +136,7 @@ fn first_error<'a>(facts: &'a TrialFacts, wrapper: &Traceback) -> Option<(String
 }
 
 /// An error that was only printed may have been harmless: it is shown as what came first, and shows no more.
-fn of_line(facts: &TrialFacts, kind: String, line: &KeptLine) -> Cause {
+fn of_line(facts: &TrialFacts, kind: &str, line: &KeptLine) -> Cause {
     let said = prefix::split(&line.text).rest.trim();
     let class = if says_device_oom(said) { DEVICE_OOM.to_owned() } else { format!("python.{kind}") };
     let evidence = line.evidence(facts.trial);
