@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 
-use bystander_host::secrets::{blot, looks_secret, values};
+use bystander_host::secrets::{Masker, blot, values};
 use bystander_lab::old_log;
 use bystander_lab::plan::{OldLogFile, Plan};
 use bystander_model::diagnostic::Diagnostic;
@@ -27,15 +27,15 @@ pub(crate) fn look(plan: &Plan) -> Result<(), Failure> {
     refused(plan.evidence.iter().filter_map(|file| Some(problem(plan, file, &open(file).err()?))).collect())
 }
 
-/// Reads every log that a plan names.
+/// Reads every log that a plan names; what looks secret in them is masked as it is in trials.
 ///
 /// # Errors
 /// A log that is missing, unreadable, no plain file or too large: nothing was launched.
-pub(crate) fn read(plan: &Plan) -> Result<Vec<OldLog>, Failure> {
+pub(crate) fn read(plan: &Plan, masker: &Masker) -> Result<Vec<OldLog>, Failure> {
     let mut logs = Vec::new();
     let mut problems = Vec::new();
     for file in &plan.evidence {
-        match read_one(file, plan) {
+        match read_one(file, plan, masker) {
             Ok(log) => logs.push(log),
             Err(why) => problems.push(problem(plan, file, &why)),
         }
@@ -86,11 +86,12 @@ fn no_text(start: &[u8]) -> Option<&'static str> {
     (zeros * 100 > start.len()).then_some("it is no text: more than one byte in a hundred is zero")
 }
 
-fn read_one(file: &OldLogFile, plan: &Plan) -> Result<OldLog, String> {
+fn read_one(file: &OldLogFile, plan: &Plan, masker: &Masker) -> Result<OldLog, String> {
     let mut log = old_log::read(file, plan, open(file)?, reading::readers()()).map_err(|error| error.to_string())?;
-    old_log::hide_settings(&mut log, looks_secret);
     let secrets = secrets(plan);
     old_log::hide_texts(&mut log, |text| blot(text, &secrets).into_owned());
+    // As with the output of a trial: known values first, then what looks secret by its name.
+    log.configuration.iter_mut().for_each(|stated| masker.configuration(stated));
     Ok(log)
 }
 

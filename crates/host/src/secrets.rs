@@ -10,6 +10,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use bystander_lab::printed;
+use bystander_model::evidence::Evidence;
 use bystander_store::state::write_once;
 use sha2::{Digest as _, Sha256};
 
@@ -20,6 +22,29 @@ const SHORTEST_SOUGHT: usize = 6;
 
 /// The length of a key.
 const KEY_BYTES: usize = 32;
+
+/// Words that make a token one of a text.
+const OF_TEXT: [&str; 19] = [
+    "per",
+    "num",
+    "max",
+    "min",
+    "kv",
+    "pool",
+    "to",
+    "ids",
+    "id",
+    "length",
+    "type",
+    "count",
+    "distribution",
+    "threshold",
+    "budget",
+    "limit",
+    "ratio",
+    "size",
+    "usage",
+];
 
 /// Masks values whose names look secret.
 #[derive(Debug, Clone)]
@@ -87,6 +112,12 @@ impl Masker {
                 word.clone()
             })
             .collect()
+    }
+
+    /// The configuration that a program printed, with the values of settings masked whose names look secret. What is known of logs of earlier runs goes
+    /// the same way, so that equal settings stay equal.
+    pub fn configuration(&self, stated: &mut Evidence) {
+        printed::hide(stated, looks_secret, |value| self.mask(value));
     }
 
     /// A variable's value, masked where its name looks secret.
@@ -169,8 +200,7 @@ pub fn looks_secret(name: &str) -> bool {
     ["secret", "secrets", "password", "passwd", "passphrase", "pwd", "credential", "credentials", "authorization", "cookie", "apikey"]
         .iter()
         .any(|word| has(word))
-        || (has("token")
-            && !["per", "num", "max", "min", "kv", "pool", "to", "ids", "id", "length", "type", "count"].iter().any(|word| has(word)))
+        || (has("token") && !OF_TEXT.iter().any(|word| has(word)))
         || (has("key")
             && ["api", "access", "private", "secret", "auth", "account", "signing", "encryption", "ssh"].iter().any(|word| has(word)))
         || has("auth") && words.len() > 1 && !has("backend")
@@ -210,6 +240,7 @@ mod tests {
             "--max-num-batched-tokens",
             "time_per_token_ms",
             "eos_token_id",
+            "tbo_token_distribution_threshold",
         ];
         for name in trade {
             assert!(!looks_secret(name), "{name}");

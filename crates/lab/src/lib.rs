@@ -17,6 +17,7 @@ pub mod looks;
 pub mod old_log;
 pub mod place;
 pub mod plan;
+pub mod printed;
 pub mod provenance;
 pub mod spec;
 pub mod stats;

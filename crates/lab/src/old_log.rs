@@ -20,7 +20,6 @@ pub use self::compare::{against, report};
 use self::lines::Lines;
 use crate::cause::{CauseReader, Classification, Place, Scanner, TrialFacts, classify, ends_it, first_cause};
 use crate::plan::{OldLogFile, Plan};
-use crate::provenance::settings;
 
 /// Stands for the run of which nothing is known; no trial has this number.
 const NO_TRIAL: TrialId = TrialId(0);
@@ -84,6 +83,8 @@ fn told(file: &OldLogFile, found: Classification, fatal: bool, ready: Readiness)
         budget.evidence.iter_mut().for_each(|evidence| rename(evidence, name));
         budget.version.from.iter_mut().for_each(|from| *from = renamed(from, name));
     }
+    let mut version = found.version.or_else(|| budget.as_ref().map(|budget| budget.version.clone()));
+    version.iter_mut().flat_map(|version| &mut version.from).for_each(|from| *from = renamed(from, name));
     let mut configuration = found.configuration;
     configuration.iter_mut().for_each(|evidence| rename(evidence, name));
     let mut evidence = ready.evidence;
@@ -95,23 +96,12 @@ fn told(file: &OldLogFile, found: Classification, fatal: bool, ready: Readiness)
         bytes: 0,
         lines: 0,
         engine: None,
-        version: budget.as_ref().map(|budget| budget.version.clone()),
+        version,
         configuration,
         outcome,
         cause,
         evidence,
         budget,
-    }
-}
-
-/// Puts stars in the place of the values of settings whose names are secret; `None`, empty values and the like stay.
-pub fn hide_settings(log: &mut OldLog, is_secret: impl Fn(&str) -> bool) {
-    let Some(line) = &mut log.configuration else { return };
-    for (name, value) in settings(line) {
-        let bare = value.trim_matches(['\'', '"']);
-        if is_secret(&name) && bare.len() > 2 && !matches!(bare, "None" | "null" | "True" | "False") {
-            line.text = line.text.replace(bare, "***");
-        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bystander_model::evidence::Evidence;
 use bystander_model::provenance::Provenance;
 
 use crate::design::nuisance::PADDING_VARIABLE;
 use crate::ledger::{Ledger, TrialRecord};
+use crate::printed::settings;
 
 /// The shortest value of a placeholder that is looked for in a text, in bytes.
 const SHORTEST: usize = 3;
@@ -87,41 +87,6 @@ pub fn unplanned_differences(ledger: &Ledger) -> Vec<String> {
 /// The configuration that a trial printed, setting by setting.
 pub(crate) fn configuration(trial: &TrialRecord) -> BTreeMap<String, String> {
     trial.end.as_ref().and_then(|end| end.configuration.as_ref()).map(settings).unwrap_or_default()
-}
-
-/// The settings of a line that states them: `NAME=VALUE` or `'NAME': VALUE`, split at commas outside brackets and quotes.
-pub(crate) fn settings(line: &Evidence) -> BTreeMap<String, String> {
-    let inner = line.text.find(['(', '{']).and_then(|open| line.text.get(open + 1..line.text.rfind([')', '}'])?)).unwrap_or_default();
-    let mut settings = BTreeMap::new();
-    for setting in split_at_commas(inner) {
-        let (name, value) = match (setting.split_once('='), setting.split_once(':')) {
-            (Some((name, value)), _) if name.trim().chars().all(|c| c.is_alphanumeric() || c == '_') => (name, value),
-            (_, Some((name, value))) => (name, value),
-            _ => continue,
-        };
-        settings.insert(name.trim().trim_matches(['\'', '"']).to_owned(), value.trim().to_owned());
-    }
-    settings
-}
-
-fn split_at_commas(text: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(letter),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth -= 1,
-            (None, ',') if depth == 0 => {
-                parts.push(&text[start..at]);
-                start = at + 1;
-            }
-            (None, _) => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
 }
 
 /// The command with its placeholders back in: what differs in every trial by design is no difference.
@@ -213,16 +178,5 @@ impl<'a> Planned<'a> {
 
     fn file(&self, file: &std::path::Path) -> bool {
         [self.first, self.second].into_iter().any(|trial| trial.edited.iter().any(|edit| edit.file == file))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_at_commas;
-
-    #[test]
-    fn settings_are_split_outside_brackets_and_quotes() {
-        assert_eq!(split_at_commas("a=1, b='x, y', c=[1, 2], d={'e': 3}"), ["a=1", " b='x, y'", " c=[1, 2]", " d={'e': 3}"]);
-        assert_eq!(split_at_commas(""), [""]);
     }
 }

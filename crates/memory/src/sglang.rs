@@ -122,7 +122,9 @@ impl SglangReader {
         // Of an error of the device the phase and the numbers tell what to turn; the sizing says it by itself.
         let advice = self.beside.advice().filter(|_| !about_sizing).map_or_else(String::new, |advice| format!("; {advice}"));
         let (class, text) = explained.map(|explained| (explained.class.to_owned(), format!("{}{advice}", explained.text))).unzip();
-        Reading { class, text, evidence, budget, configuration: self.configuration.as_ref().map(|source| source.evidence(trial)) }
+        let configuration = self.configuration.as_ref().map(|source| source.evidence(trial));
+        let version = configuration.as_ref().map(|_| self.version.versions().range());
+        Reading { class, text, evidence, budget, configuration, version }
     }
 }
 

@@ -16,6 +16,7 @@ mod prefix;
 mod reader;
 mod rules;
 mod semantics;
+mod stated;
 mod trial;
 mod unsure;
 

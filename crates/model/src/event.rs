@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::BudgetReport;
+use crate::budget::{BudgetReport, VersionRange};
 use crate::cell::Cell;
 use crate::edit::{AppliedEdit, RevertedEdit};
 use crate::engine::EngineReading;
@@ -146,6 +146,9 @@ pub struct TrialEnd {
     /// Signatures of the tracebacks that it printed, whether or not they decided anything; the first dozens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
+    /// The versions of the engine that print such lines; `None` where no reader knows the engine.
+    #[serde(default)]
+    pub version: Option<VersionRange>,
     /// Peak resident memory of the process tree, in bytes, as sampled.
     pub peak_rss_bytes: Option<u64>,
     /// What came of built-in traffic; `None` without it, or where it did not come to its end.
@@ -177,6 +180,7 @@ impl TrialEnd {
             configuration: None,
             raised: Vec::new(),
             printed: Vec::new(),
+            version: None,
             peak_rss_bytes: None,
             traffic: None,
             engine: None,

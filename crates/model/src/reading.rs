@@ -2,7 +2,7 @@
 //!
 //! The experiment owns the trait of a reader, engines own the readers, and neither knows the other: they meet in these types.
 
-use crate::budget::BudgetReport;
+use crate::budget::{BudgetReport, VersionRange};
 use crate::evidence::{Evidence, Stream};
 use crate::ids::TimeNs;
 
@@ -129,8 +129,10 @@ pub struct Reading {
     pub evidence: Vec<Evidence>,
     /// The memory budget, also of a server that runs.
     pub budget: Option<BudgetReport>,
-    /// The line in which the program says with which configuration it runs, whole: it beats the command line.
+    /// The line in which the program says with which configuration it runs, whole: it beats the command line. Where it takes two lines, both, one a line.
     pub configuration: Option<Evidence>,
+    /// The versions of the engine that print such lines, where the engine is known.
+    pub version: Option<VersionRange>,
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
     let plan = settle(plan, &checkup, output)?;
     checkup.fingerprint.insert(SPECIFICATION.to_owned(), checked.sha256.clone());
     // Before anything is recorded: a log that cannot be read is a slip of the file.
-    let old_logs = old_logs::read(&plan)?;
+    let old_logs = old_logs::read(&plan, place.masker())?;
     let mut store = state::open(&state)?;
     let (ledger, end) = conducted(args, &plan, &checked.sha256, &checkup, old_logs, &state, &mut store, &mut place, &live, output)?;
     let report = summary::report_beside(&ledger, &other_runs::of(&store, &ledger.run)?);

@@ -105,7 +105,9 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     {
         seen.facts.contamination.push(hooks::contamination(order.trial, &hook));
     }
-    Ok(conclude(plan, seen, &edits))
+    let mut end = conclude(plan, seen, &edits);
+    end.configuration.iter_mut().for_each(|stated| place.masker.configuration(stated));
+    Ok(end)
 }
 
 /// Who goes in by which way.
@@ -285,6 +287,7 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         engine: read.engine.map(Box::new),
         budget: verdict.budget.map(Box::new),
         configuration: verdict.configuration,
+        version: verdict.version,
         peak_rss_bytes,
         samples,
         traffic: traffic.map(Box::new),

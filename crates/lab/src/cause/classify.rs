@@ -3,7 +3,7 @@
 mod raised;
 mod readers;
 
-use bystander_model::budget::BudgetReport;
+use bystander_model::budget::{BudgetReport, VersionRange};
 use bystander_model::evidence::Evidence;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome, RaisedByInstrument};
 
@@ -11,8 +11,8 @@ use super::added::{printed, raised_on_added};
 use super::clip::clip;
 use super::early::{died_unasked, never_ready, stopped_answering, too_early, with_answer, with_places};
 use super::ended::{
-    cause, ended_by_itself, exit_evidence, exited, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of, signalled, starved,
-    telling_line, timed_out, workload, workload_evidence,
+    cause, ended_by_itself, exit_evidence, exited, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of,
+    signalled, starved, telling_line, timed_out, workload, workload_evidence,
 };
 use super::facts::{StopWhy, TrialFacts};
 use super::fate::{Fate, fate, survived};
@@ -47,6 +47,8 @@ pub struct Classification {
     pub budget: Option<BudgetReport>,
     /// The effective configuration that the program printed, where a reader knows the line.
     pub configuration: Option<Evidence>,
+    /// The versions of the engine that the lines allow, where a reader knows the engine.
+    pub version: Option<VersionRange>,
 }
 
 /// Tells how and why a trial ended. `readers` have seen its lines and hits.
@@ -58,6 +60,7 @@ pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classificat
     let readings = read(facts, readers, first, error_line);
     let budget = readings.iter().find_map(|reading| reading.budget.clone());
     let configuration = readings.iter().find_map(|reading| reading.configuration.clone());
+    let version = readings.iter().find_map(|reading| reading.version.clone());
     if let Some(cause) = &mut cause
         && outcome.counts()
     {
@@ -68,7 +71,7 @@ pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classificat
     let told = cause.as_ref().map_or(&[][..], |cause| &cause.evidence);
     let quoted = raised.iter().filter(|raised| !told.iter().any(|evidence| evidence.place == raised.evidence[0].place));
     evidence.extend(quoted.flat_map(|raised| raised.evidence.first().cloned()));
-    Classification { outcome, cause, evidence, raised, printed: printed(facts), budget, configuration }
+    Classification { outcome, cause, evidence, raised, printed: printed(facts), budget, configuration, version }
 }
 
 fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cause>) {

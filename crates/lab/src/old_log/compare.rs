@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bystander_model::budget::VersionRange;
 use bystander_model::cell::Cell;
+use bystander_model::event::TrialEnd;
 use bystander_model::old_log::{AgainstCell, OldLog, OldLogReport};
 use bystander_model::outcome::Outcome;
 
 use crate::ledger::{Ledger, TrialRecord};
-use crate::provenance::{configuration, settings, unfill};
+use crate::printed::settings;
+use crate::provenance::{configuration, unfill};
 
 /// Differences that a sentence names.
 const NAMED: usize = 3;
@@ -26,7 +28,7 @@ pub fn against(ledger: &Ledger, log: &OldLog, cell: &Cell) -> AgainstCell {
         trials.iter().map(|trial| filled_back(trial)).filter(|settings| !settings.is_empty()).collect();
     let ours = log.configuration.as_ref().map(settings).unwrap_or_default();
     match printed.first() {
-        _ if ours.is_empty() => found.unknown.push(format!("the configuration of {}: no line of it states one", log.name)),
+        _ if ours.is_empty() => found.unknown.push(format!("the configuration of {}: none of its lines is known to state one", log.name)),
         None if trials.is_empty() => found.unknown.push(format!("the configuration of {cell}, which was not launched")),
         None => found.unknown.push(format!("the configuration of {cell}: it prints none that is known")),
         Some(theirs) => found.differs = differing(&ours, theirs, &varying(&printed)),
@@ -123,7 +125,7 @@ fn versions(log: &OldLog, trials: &[&TrialRecord], found: &mut AgainstCell) -> O
     let engine = log.engine.as_deref()?;
     let packages = trials.iter().find_map(|trial| trial.provenance()?.python?.packages.get(engine).cloned());
     let exact = packages.map(|version| VersionRange { low: Some(version.clone()), high: Some(version), from: Vec::new() });
-    let printed = || trials.iter().find_map(|trial| Some(trial.end.as_ref()?.budget.as_ref()?.version.clone()));
+    let printed = || trials.iter().find_map(|trial| version_of(trial.end.as_ref()?));
     let (Some(ours), Some(theirs)) = (log.version.as_ref().filter(|range| is_bounded(range)), exact.or_else(printed).filter(is_bounded))
     else {
         found.unknown.push(format!("the version of {engine} on both sides"));
@@ -131,6 +133,11 @@ fn versions(log: &OldLog, trials: &[&TrialRecord], found: &mut AgainstCell) -> O
     };
     let apart = is_below(ours.high.as_deref(), theirs.low.as_deref()) || is_below(theirs.high.as_deref(), ours.low.as_deref());
     apart.then(|| format!("{engine} version: {} \u{2192} {}", range_said(ours), range_said(&theirs)))
+}
+
+/// What a launch printed of its version, by itself or through its memory.
+fn version_of(end: &TrialEnd) -> Option<VersionRange> {
+    end.version.clone().or_else(|| Some(end.budget.as_ref()?.version.clone()))
 }
 
 fn is_bounded(range: &VersionRange) -> bool {

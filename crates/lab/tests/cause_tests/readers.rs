@@ -30,6 +30,7 @@ impl CauseReader for Knows {
             evidence: known.map(|_| Evidence::log(trial, Stream::Stderr, 1, "Load weight begin")).into_iter().collect(),
             budget: None,
             configuration: None,
+            version: None,
         }
     }
 }

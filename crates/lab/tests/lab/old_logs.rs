@@ -7,6 +7,7 @@ use bystander_lab::conduct;
 use bystander_lab::ledger::Ledger;
 use bystander_lab::old_log;
 use bystander_lab::plan::{Blocks, Hypothesis, OldLogFile, Plan, Prediction, Ready};
+use bystander_lab::printed;
 use bystander_model::cell::Cell;
 use bystander_model::event::TrialEnd;
 use bystander_model::evidence::{Evidence, Stream};
@@ -175,7 +176,7 @@ fn where_everything_known_is_equal_it_may_refute_a_claim_and_is_no_more_than_an_
 #[test]
 fn secrets_of_its_configuration_are_hidden() {
     let mut log = read(&ready_plan(&["a", "b"]), "toy args=Args(api_key='sk-12345', admin_key=None, fraction=0.55)\n");
-    old_log::hide_settings(&mut log, |name| name.contains("key"));
+    printed::hide(log.configuration.as_mut().expect("it prints one"), |name| name.contains("key"), |_| "***".to_owned());
     let text = &log.configuration.as_ref().expect("it prints one").text;
     assert!(!text.contains("sk-12345") && text.contains("api_key='***'") && text.contains("admin_key=None"), "{text}");
     old_log::hide_texts(&mut log, |text| text.replace("0.55", "?"));

@@ -15,6 +15,7 @@ use regex::Regex;
 
 use super::line;
 use super::reader::LogReader;
+use super::stated::{self, Stated};
 use crate::explain::{Facts, Reader, judge, spoken};
 use crate::line::{Place, clean};
 
@@ -22,8 +23,6 @@ use crate::line::{Place, clean};
 const LINES: usize = 512;
 /// The longest text that is kept of a line, in characters.
 const KEPT: usize = 600;
-/// What the engine prints in front of all arguments that were changed.
-const CONFIGURATION: &str = "non-default args: ";
 
 /// Reads one trial's lines as they come, in bounded memory.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +30,7 @@ pub struct VllmReader {
     log: LogReader,
     sources: BTreeMap<&'static str, Arc<str>>,
     texts: BTreeMap<(Arc<str>, u64), String>,
-    configuration: Option<(Stream, u64, String)>,
+    stated: Stated,
 }
 
 impl VllmReader {
@@ -55,11 +54,7 @@ impl VllmReader {
             if self.texts.len() < LINES {
                 self.texts.entry((place.source.clone(), place.line)).or_insert_with(|| cleaned.text.chars().take(KEPT).collect());
             }
-            if self.configuration.is_none()
-                && let Some(at) = cleaned.text.find(CONFIGURATION)
-            {
-                self.configuration = Some((line.stream, line.number, cleaned.text[at..].to_owned()));
-            }
+            self.stated.line(&LogLine { text: &cleaned.text, ..*line });
             self.log.line(&cleaned.at(&place));
         }
     }
@@ -68,7 +63,7 @@ impl VllmReader {
     pub fn block(&mut self, block: &LogBlock<'_>) {
         static SIEVE: LazyLock<Regex> = LazyLock::new(|| {
             let texts: Vec<String> = line::TEXTS.iter().chain(spoken::TEXTS).map(|text| regex::escape(text)).collect();
-            Regex::new(&texts.join("|")).expect("escaped literals")
+            Regex::new(&format!("{}|{}", texts.join("|"), stated::TEXTS)).expect("escaped literals, and a literal pattern")
         });
         // Inside of a traceback each line counts.
         let follows = Cell::new(self.log.wants_next());
@@ -85,11 +80,12 @@ impl VllmReader {
     /// Says what was read; `error` is what the failure started with, where there is one.
     #[must_use]
     pub fn finish(&self, trial: TrialId, error: Option<&ErrorSeen<'_>>) -> Reading {
-        let configuration = self.configuration.as_ref().map(|(stream, line, text)| Evidence::log(trial, *stream, *line, text.clone()));
+        let configuration = self.stated.configuration(trial);
+        let version = self.stated.version().filter(|_| configuration.is_some());
         let starts = self.log.clone().finish();
-        let Some(facts) = starts.last() else { return Reading { configuration, ..Reading::default() } };
+        let Some(facts) = starts.last() else { return Reading { configuration, version, ..Reading::default() } };
         let evidence = |place: &Place| self.evidence(trial, place);
-        let mut reading = Reading { configuration, budget: budget::report(facts, trial, &evidence), ..Reading::default() };
+        let mut reading = Reading { configuration, version, budget: budget::report(facts, trial, &evidence), ..Reading::default() };
         if error.is_some_and(|error| is_known(error, facts)) {
             self.explain(facts, trial, &mut reading);
         }

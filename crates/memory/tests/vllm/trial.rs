@@ -24,6 +24,7 @@ fn read(log: &str, stream: Stream) -> VllmReader {
         lines.line(&LogLine { stream, number, time: TimeNs(1), text });
     }
     assert_eq!(blocks.finish(TRIAL, None).budget, lines.finish(TRIAL, None).budget);
+    assert_eq!(blocks.finish(TRIAL, None).configuration, lines.finish(TRIAL, None).configuration);
     blocks
 }
 
@@ -54,7 +55,13 @@ fn a_server_that_runs_has_a_budget_and_no_class() {
         "{:?}",
         budget.evidence
     );
-    assert!(reading.configuration.is_some_and(|line| line.text.starts_with("non-default args: {'host'")));
+    let stated = reading.configuration.expect("two lines state it");
+    assert!(
+        stated.text.contains("non-default args: {'host'") && stated.text.contains("\n") && stated.text.contains(" with config: model="),
+        "{stated:?}"
+    );
+    assert!(stated.place.starts_with("stdout:") && stated.place.contains(" and "), "{}", stated.place);
+    assert_eq!(reading.version.and_then(|version| version.high).as_deref(), Some("0.32.0"));
 }
 
 #[test]
