@@ -212,7 +212,7 @@ fn told(holder: &Holder) -> String {
 /// A holder that is not of the trial.
 fn foreign(holder: &Holder) -> PortHolder {
     let command = holder.command.as_deref().map(secrets::masked_title);
-    PortHolder { port: holder.port, pid: holder.pid, command, of_this_trial: false }
+    PortHolder { port: holder.port, pid: holder.pid, command, of_this_trial: false, whose: None }
 }
 
 /// The problem of files that another run holds.

@@ -3,6 +3,8 @@
 //! Nothing is followed, nothing is sent but the request, and the answer is bounded in size and time: a server under load, or one that streams without
 //! end, costs a few seconds at most.
 
+use std::net::{IpAddr, UdpSocket};
+
 use crate::listener::{Holder, holder, holder_of};
 use crate::procfs;
 use crate::ready::address::{AddressError, HttpTarget};
@@ -66,6 +68,12 @@ pub enum AskError {
         /// Who does.
         by: Box<Holder>,
     },
+    /// It is another machine's.
+    #[error("tell who answers at {url}: it is no address of this machine")]
+    Elsewhere {
+        /// The address.
+        url: String,
+    },
     /// The answer did not come, or not all of it.
     #[error("get an answer from {url}")]
     Http {
@@ -99,6 +107,20 @@ pub(crate) fn ask(url: &str, root: u32) -> Result<Answer, AskError> {
     Ok(Answer { url: url.to_owned(), status, body, by })
 }
 
+/// Who of the tree takes connections to an address. `root` is the process above the tree.
+pub(crate) fn listener(url: &str, root: u32) -> Result<Holder, AskError> {
+    let target = target(url)?;
+    if !target.addresses.iter().any(|address| is_here(*address)) {
+        return Err(AskError::Elsewhere { url: target.url });
+    }
+    own(&target, root)
+}
+
+/// Whether an address is one of this machine: nothing can be bound to any other.
+fn is_here(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
 /// Takes an address apart.
 fn target(url: &str) -> Result<HttpTarget, AskError> {
     HttpTarget::parse(url).map_err(|error| match error {
@@ -126,7 +148,7 @@ mod tests {
     use std::net::TcpListener;
     use std::thread::JoinHandle;
 
-    use super::{AskError, LONGEST_BODY, ask};
+    use super::{AskError, LONGEST_BODY, ask, listener};
 
     /// Answers one request with these bytes. It belongs to this process, whose parent is the root of the "tree".
     fn server(answer: Vec<u8>) -> (String, JoinHandle<()>, TcpListener) {
@@ -171,6 +193,20 @@ mod tests {
         let (url, thread, _kept) = server(endless);
         assert!(matches!(ask(&url, root()), Err(AskError::Http { .. })));
         thread.join().expect("ends");
+    }
+
+    #[test]
+    fn who_listens_is_told_without_a_question() {
+        let listening = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let url = format!("http://{}/v1", listening.local_addr().expect("an address"));
+        assert_eq!(listener(&url, root()).expect("this process").pid, Some(std::process::id()));
+        assert!(matches!(listener(&url, std::process::id()), Err(AskError::Foreign { .. })));
+        listening.set_nonblocking(true).expect("sets");
+        assert!(listening.accept().is_err(), "nobody has connected");
+        drop(listening);
+        assert!(matches!(listener(&url, root()), Err(AskError::Nobody { .. })));
+        // An address for documentation is nobody's.
+        assert!(matches!(listener("http://192.0.2.77:8000/", root()), Err(AskError::Elsewhere { .. })));
     }
 
     #[test]

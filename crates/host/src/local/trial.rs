@@ -30,7 +30,8 @@ use super::openings::Openings;
 use super::seen::Seen;
 use super::turns::{Turn, Wanted, folders_of};
 use super::watch::Watch;
-use super::{LocalPlace, after, before, hooks, outputs, ready, turns};
+use super::before::grounds::Entered;
+use super::{LocalPlace, after, before, hooks, outputs, ready, turns, watch};
 use crate::{environment, metrics, secrets};
 
 use filled::{Fill, command, hidden, program, uses_port};
@@ -88,7 +89,7 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     let editing = place.editing();
     let mut edits = Edits::apply(&place.journal, &cast.on_disk, &cell.instrument, &place.marker(order), emit)?;
     drop(editing);
-    let given = Start { fill: &fill, port, gpus: &before.gpus };
+    let given = Start { fill: &fill, port, gpus: &before.gpus, entered: &entered };
     let watched = if edits.refusals.is_empty() { launch(place, plan, order, &cast, &edits, &given, emit).map(Some) } else { Ok(None) };
     let concluded = hooks::conclude(place, plan, order, &fill, emit);
     let changed = edits.changed_meanwhile();
@@ -142,6 +143,7 @@ struct Start<'a> {
     fill: &'a Fill,
     port: Option<u16>,
     gpus: &'a [Gpu],
+    entered: &'a Entered<'a>,
 }
 
 /// Everything between the edits and their undo.
@@ -161,7 +163,7 @@ fn launch(
         Ok(private) => private,
         Err(refusal) => return Ok(Seen::of_refused(plan, order, vec![refusal])),
     };
-    let Start { fill, port, gpus } = *given;
+    let Start { fill, port, gpus, entered } = *given;
     let command = command(place, plan, order, fill, probes.as_ref(), private.as_ref());
     let hidden = hidden(plan, &command, &fill.pairs());
     let provenance = provenance(place, plan, &command, edits, fill);
@@ -202,6 +204,9 @@ fn launch(
     seen.facts.memory = memory_kill(&memory, seen.samples.as_ref());
     if let Some(number) = port.filter(|_| seen.facts.ready.is_none()) {
         seen.facts.port_holder = seen.facts.port_holder.take().or_else(|| holder(number));
+    }
+    if seen.facts.port_clash.is_none() && entered.has_met() {
+        seen.facts.port_clash = watch::of_another_lane(&seen.facts, &filled::words(&command), port);
     }
     Ok(seen)
 }

@@ -1,8 +1,10 @@
 //! Watching a running trial: lines, readiness, workload, limits, until nothing of it is left.
 
+mod clash;
 mod course;
 mod ending;
 mod evidence;
+mod identity;
 mod limit;
 mod telling;
 
@@ -15,6 +17,7 @@ use bystander_lab::live::{Live, Phase};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
+use bystander_model::evidence::Stream;
 use bystander_model::hit::Receipt;
 use bystander_model::ids::{TimeNs, TrialId};
 use bystander_model::reading::{LogBlock, LogLine};
@@ -25,6 +28,7 @@ use bystander_supervise::ready::Readiness;
 use bystander_supervise::trial::Trial;
 use bystander_supervise::trial::event::{Finished, TrialEvent};
 
+pub(super) use self::clash::of_another_lane;
 use super::deliver::Private;
 use super::foreign;
 use super::instruments::Probes;
@@ -72,6 +76,10 @@ pub(super) struct Watch<'a> {
     /// The time limit, once it was reached.
     limit: Option<TimeNs>,
     treatments: Treatments,
+    /// Where built-in traffic goes, once it does.
+    target: Option<identity::Target>,
+    /// The last line that says that a port was taken, by stream and number, once its holder was looked for.
+    clash_looked_at: Option<(Stream, u64)>,
     /// The probes of the trial's cell.
     own_probes: Vec<String>,
 }
@@ -120,6 +128,8 @@ impl<'a> Watch<'a> {
             parts,
             limit: None,
             treatments: Treatments::new(plan, &order.slot.cell, order.trial),
+            target: None,
+            clash_looked_at: None,
             own_probes: plan.probes_of(&order.slot.cell).map(|probe| probe.spec.name.clone()).collect(),
         }
     }
@@ -158,6 +168,8 @@ impl<'a> Watch<'a> {
         }
         self.stop(&mut trial, why);
         let finished = trial.finish(self.plan.program.grace, |event| self.take(event));
+        // It may have said so with its last breath.
+        self.look_for_clash(&trial);
         let ended = trial.now_ns();
         self.ended_well(trial.started_ns(), emit)?;
         if self.unread || trial.has_passed_over() {
@@ -200,6 +212,7 @@ impl<'a> Watch<'a> {
                 break;
             }
         }
+        self.look_for_clash(trial);
         self.telling.turn();
         self.tell_ready(trial);
         let held = trial.holds();
@@ -229,7 +242,8 @@ impl<'a> Watch<'a> {
             return Ok(Some(StopWhy::Done));
         }
         // A launch whose port belongs to somebody else is void whatever comes: nobody waits for its time limit.
-        let void = self.facts.ready.is_none() && self.facts.port_holder.as_ref().is_some_and(|holder| !holder.of_this_trial);
+        let foreign = self.facts.ready.is_none() && self.facts.port_holder.as_ref().is_some_and(|holder| !holder.of_this_trial);
+        let void = foreign || !self.facts.contamination.is_empty();
         if self.exited || void {
             return Ok(Some(StopWhy::Done));
         }
@@ -288,6 +302,10 @@ impl<'a> Watch<'a> {
         self.facts.ready = Some(cause::ReadySeen { at: readiness.time_ns, evidence });
         self.telling.phase(Phase::Ready);
         self.course.phase(readiness.time_ns, "ready");
+        self.look_at_target(trial, fill, emit)?;
+        if !self.facts.contamination.is_empty() {
+            return Ok(());
+        }
         self.metrics.ready(trial);
         self.parts.serves(trial, &self.scanner);
         if let Some(workload) = &self.plan.workload {

@@ -11,7 +11,7 @@ use super::added::{printed, raised_on_added};
 use super::clip::clip;
 use super::early::{died_unasked, never_ready, stopped_answering, too_early, with_answer, with_places};
 use super::ended::{
-    cause, ended_by_itself, exit_evidence, exited, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of,
+    cause, ended_by_itself, exit_evidence, exited, foreign_listener, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of,
     signalled, starved, telling_line, timed_out, workload, workload_evidence,
 };
 use super::facts::{StopWhy, TrialFacts};
@@ -55,7 +55,7 @@ pub struct Classification {
 #[must_use]
 pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classification {
     let first = first_cause(facts);
-    let (outcome, mut cause) = decide(facts, first);
+    let (outcome, mut cause) = clashed(facts, decide(facts, first));
     let error_line = telling_line(facts).filter(|_| first.is_none());
     let readings = read(facts, readers, first, error_line);
     let budget = readings.iter().find_map(|reading| reading.budget.clone());
@@ -120,6 +120,17 @@ fn with_crash(facts: &TrialFacts, cause: Cause) -> Cause {
     match first_crash(facts) {
         Some(crash) => after_crash(facts, crash, cause),
         None => cause,
+    }
+}
+
+/// A program that could not have its port, because somebody else of this machine holds it, is no data point.
+fn clashed(facts: &TrialFacts, decided: (Outcome, Option<Cause>)) -> (Outcome, Option<Cause>) {
+    let (outcome, Some(cause)) = &decided else { return decided };
+    let waited_for_it = *outcome == Outcome::TimedOut && facts.expects_ready && facts.ready.is_none();
+    let is_of_port = cause.blames.is_none() && (cause.class == "port_in_use" || waited_for_it);
+    match facts.port_clash.as_ref().filter(|_| outcome.counts() && is_of_port) {
+        Some(holder) => (Outcome::Void, Some(with_evidence_of(foreign_listener(facts, holder), decided.1))),
+        None => decided,
     }
 }
 

@@ -132,7 +132,8 @@ pub(super) fn foreign_listener(facts: &TrialFacts, holder: &PortHolder) -> Cause
         (None, Some(command)) => command.clone(),
         (None, None) => "a process that could not be told".into(),
     };
-    let text = format!("port {} is held by {who}, which is not of this trial", holder.port);
+    let whose = holder.whose.as_ref().map_or_else(String::new, |whose| format!(": {whose}"));
+    let text = format!("port {} is held by {who}, which is not of this trial{whose}", holder.port);
     let mut cause = cause("port_in_use", CauseGroup::Infrastructure, "port held by another process", text.clone());
     let kind = EvidenceKind::Sample;
     cause.evidence.push(Evidence { trial: Some(facts.trial), kind, place: format!("port {}", holder.port), text });

@@ -63,6 +63,8 @@ pub struct TrialFacts {
     pub spawn_error: Option<String>,
     /// Who holds the port that the program was given.
     pub port_holder: Option<PortHolder>,
+    /// Who holds the port that the program said it could not have, where that is not of this trial.
+    pub port_clash: Option<PortHolder>,
     /// What else makes the trial no data point.
     pub contamination: Vec<Contamination>,
     /// What was not as before when everything was over, such as GPU memory that was not given back: said beside the outcome.
@@ -107,6 +109,7 @@ impl TrialFacts {
             pids: Vec::new(),
             spawn_error: None,
             port_holder: None,
+            port_clash: None,
             contamination: Vec::new(),
             owed: Vec::new(),
             memory: None,
@@ -228,6 +231,8 @@ pub struct PortHolder {
     pub command: Option<String>,
     /// Whether it belongs to this trial's processes.
     pub of_this_trial: bool,
+    /// Of which other trial it is, and what to do about that, where it is of one.
+    pub whose: Option<String>,
 }
 
 /// Something that makes a trial no data point.

@@ -203,6 +203,12 @@ impl Scanner {
         self.pulse.starved()
     }
 
+    /// The latest line that says that a port was taken.
+    #[must_use]
+    pub fn says_port_taken(&self) -> Option<&KeptLine> {
+        self.ports.iter().last()
+    }
+
     /// Whether a traceback was read whole that nothing says was harmless.
     #[must_use]
     pub fn has_traceback(&self) -> bool {

@@ -87,6 +87,19 @@ pub(super) fn check(plan: &Plan, root: &Table<'_>, problems: &mut Problems<'_>) 
             .push(&place(key), problem.help(format!("leave `{key}` out; `bystander run --aa FILE` makes an A/A run of any experiment")));
     }
     lane_variables(plan, &place("parallel"), problems);
+    lane_port(plan, &place("parallel"), problems);
+}
+
+/// Refuses lanes whose programs would all have to listen on one port.
+fn lane_port(plan: &Plan, span: &std::ops::Range<usize>, problems: &mut Problems<'_>) {
+    let fixed = plan.fixed_ports(None).into_keys().next().filter(|_| plan.lane_count() > 1);
+    if let Some(port) = fixed {
+        let message = format!("the file fixes port {port}, and in lanes several programs would have to listen there at the same time");
+        problems.push(
+            span,
+            Diagnostic::error("spec.lane_port", message).help("write `{port}`, so that every launch gets a free port of its own"),
+        );
+    }
 }
 
 /// Warns of a Williams design that stops before its rows are through.

@@ -163,7 +163,7 @@ fn the_kernel_s_count_at_the_memory_limit_is_evidence() {
 
 #[test]
 fn a_port_held_by_another_voids_the_trial_and_names_the_holder() {
-    let holder = PortHolder { port: 18300, pid: Some(42), command: Some("python3 -m old".into()), of_this_trial: false };
+    let holder = PortHolder { port: 18300, pid: Some(42), command: Some("python3 -m old".into()), of_this_trial: false, whose: None };
     let facts = TrialFacts { port_holder: Some(holder.clone()), ..died("OSError: [Errno 98] Address already in use\n", 1, 2) };
     let (outcome, cause) = judge(&facts);
     assert_eq!((outcome, cause.class.as_str(), cause.group), (Outcome::Void, "port_in_use", CauseGroup::Infrastructure));
@@ -172,6 +172,24 @@ fn a_port_held_by_another_voids_the_trial_and_names_the_holder() {
     // Also where the program did not notice and the other one answered.
     let fooled = TrialFacts { port_holder: Some(holder.clone()), ready: ready(1), ..server("") };
     assert_eq!(class(&fooled), (Outcome::Void, "port_in_use".into()));
+
+    // Where the program itself said so and another was seen to hold it then; a program that went on to fail by something else is not excused.
+    let clash = |log: &str| TrialFacts { port_clash: Some(holder.clone()), ..died(log, 1, 9) };
+    let bind = "Traceback (most recent call last):\n  File \"/app/a.py\", line 1, in bind\nOSError: [Errno 98] Address already in use\n";
+    let (outcome, cause) = judge(&clash(bind));
+    assert_eq!((outcome, cause.class.as_str(), cause.group), (Outcome::Void, "port_in_use", CauseGroup::Infrastructure));
+    assert!(cause.evidence.iter().any(|evidence| evidence.text.contains("Errno 98")), "{:?}", cause.evidence);
+    let other =
+        "port 80 is already in use, trying 81\nTraceback (most recent call last):\n  File \"/app/a.py\", line 1, in load\nKeyError: 'x'\n";
+    assert_eq!(class(&clash(other)), failed("python.KeyError"));
+    let late = TrialFacts {
+        stopped: stopped(33, StopWhy::TimeLimit { limit_s: 30.0 }),
+        port_clash: Some(holder.clone()),
+        ..server("still taken\n")
+    };
+    assert_eq!(class(&late), (Outcome::Void, "port_in_use".into()));
+    let well = TrialFacts { port_clash: Some(holder.clone()), ..died("port 80 is already in use, took 81\n", 0, 9) };
+    assert_eq!(class(&well).0, Outcome::Completed);
 
     let own = PortHolder { of_this_trial: true, ..holder };
     let log = "Traceback (most recent call last):\n  File \"/app/a.py\", line 1, in bind\nOSError: [Errno 98] Address already in use\n";

@@ -9,7 +9,9 @@ use super::conditions::Conditions;
 use super::event::Activity;
 use crate::ask::{Answer, AskError};
 use crate::exit::Exit;
+use crate::listener::Holder;
 use crate::output::lines::LineReader;
+use crate::ready::owner::{self, Look};
 use crate::ready::{GenerateCheck, Lapse, Reply};
 use crate::tree::{ProcessInfo, snapshot, unreaped};
 
@@ -116,6 +118,23 @@ impl Trial {
     /// [`AskError`], where nobody of the tree listens there, somebody else does, or the answer does not come whole.
     pub fn ask(&self, url: &str) -> Result<Answer, AskError> {
         crate::ask::ask(url, self.keeper.id())
+    }
+
+    /// The process of the tree that takes connections to an address, where nobody else can.
+    ///
+    /// # Errors
+    /// [`AskError`]: nobody listens there, somebody else does, or it is no address of this machine.
+    pub fn listener(&self, url: &str) -> Result<Holder, AskError> {
+        crate::ask::listener(url, self.keeper.id())
+    }
+
+    /// Who listens on a port, where that is nobody of the tree.
+    #[must_use]
+    pub fn stranger_at(&self, port: u16) -> Option<Holder> {
+        match owner::look(port, &[], self.keeper.id()) {
+            Look::Foreign { socket, .. } => owner::stranger(socket, self.keeper.id()),
+            Look::Own(_) | Look::Nobody => None,
+        }
     }
 
     /// What has been going on in the last `span`: the facts that tell a slow start from a standstill.

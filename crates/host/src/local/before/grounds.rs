@@ -18,7 +18,8 @@ pub(in crate::local) struct Owed {
 /// The knowledge of one place, shared by its lanes.
 #[derive(Debug, Default)]
 pub(in crate::local) struct Grounds {
-    running: Mutex<Vec<TrialId>>,
+    /// Each with whether another one ran at the same time.
+    running: Mutex<Vec<(TrialId, bool)>>,
     census: Mutex<Census>,
     /// By the UUID of the GPU.
     owed: Mutex<BTreeMap<String, Owed>>,
@@ -34,7 +35,11 @@ pub(in crate::local) struct Entered<'a> {
 impl Grounds {
     /// A trial begins.
     pub(in crate::local) fn enter(&self, trial: TrialId) -> Entered<'_> {
-        lock(&self.running).push(trial);
+        let mut running = lock(&self.running);
+        running.iter_mut().for_each(|(_, met)| *met = true);
+        let meets = !running.is_empty();
+        running.push((trial, meets));
+        drop(running);
         Entered { grounds: self, trial }
     }
 
@@ -62,13 +67,18 @@ impl Grounds {
 impl Entered<'_> {
     /// Whether a trial runs in one of the lanes now, this one included.
     pub(super) fn is_running(&self, trial: TrialId) -> bool {
-        lock(&self.grounds.running).contains(&trial)
+        lock(&self.grounds.running).iter().any(|(running, _)| *running == trial)
+    }
+
+    /// Whether another trial ran at any time that this one did.
+    pub(in crate::local) fn has_met(&self) -> bool {
+        lock(&self.grounds.running).iter().any(|(running, met)| *running == self.trial && *met)
     }
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        lock(&self.grounds.running).retain(|trial| *trial != self.trial);
+        lock(&self.grounds.running).retain(|(trial, _)| *trial != self.trial);
     }
 }
 
@@ -88,9 +98,12 @@ mod tests {
         let one = grounds.enter(TrialId(1));
         {
             let two = grounds.enter(TrialId(2));
-            assert!(two.is_running(TrialId(1)) && one.is_running(TrialId(2)));
+            assert!(two.is_running(TrialId(1)) && one.is_running(TrialId(2)) && two.has_met());
         }
         assert!(one.is_running(TrialId(1)) && !one.is_running(TrialId(2)));
+        assert!(one.has_met(), "also when the other one is gone");
+        drop(one);
+        assert!(!grounds.enter(TrialId(3)).has_met());
     }
 
     #[test]

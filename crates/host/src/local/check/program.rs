@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use bystander_lab::plan::{Plan, Template};
+use bystander_lab::plan::{FixedBy, Plan};
 use bystander_model::diagnostic::Diagnostic;
 use bystander_supervise::resolve::ResolveError;
 use bystander_supervise::{handover, listener, port};
@@ -95,25 +95,18 @@ pub(super) fn any_python(plan: &Plan) -> Option<PathBuf> {
 
 /// Ports that the file fixes must be free: the program would not get them.
 fn fixed_ports(plan: &Plan, problems: &mut Vec<Diagnostic>) {
-    let Some(ready) = &plan.program.ready else { return };
-    let of_port = |port: &Template| port.0.trim().parse().ok();
-    let named: std::collections::BTreeSet<u16> =
-        ready.addresses().filter_map(fixed_port).chain(ready.port.as_ref().and_then(of_port)).collect();
-    for number in named {
-        if !port::port_free(number) {
-            let holder =
-                listener::listener_of(number).map_or_else(|| "a process of another user".to_owned(), |holder| crate::local::told(&holder));
-            let message = format!("port {number} is held by {holder}");
-            problems.push(
-                place(Diagnostic::error("port.held", message), plan, &plan.program.spans, "ready")
-                    .help("end that process, or write `{port}` in [program] so that each trial gets a free port of its own"),
-            );
-        }
+    for (number, by) in plan.fixed_ports(None).into_iter().filter(|(number, _)| !port::port_free(*number)) {
+        let holder =
+            listener::listener_of(number).map_or_else(|| "a process of another user".to_owned(), |holder| crate::local::told(&holder));
+        let problem = Diagnostic::error("port.held", format!("port {number} is held by {holder}"));
+        let problem = match by {
+            FixedBy::Ready => place(problem, plan, &plan.program.spans, "ready"),
+            FixedBy::Command => place(problem, plan, &plan.program.spans, "command"),
+            FixedBy::Traffic => match &plan.workload {
+                Some(workload) => place(problem, plan, &workload.spans, "traffic"),
+                None => problem,
+            },
+        };
+        problems.push(problem.help("end that process, or write `{port}` in [program] so that each trial gets a free port of its own"));
     }
-}
-
-fn fixed_port(url: &Template) -> Option<u16> {
-    let rest = url.0.strip_prefix("http://")?;
-    let authority = rest.split('/').next()?;
-    authority.rsplit_once(':')?.1.parse().ok()
 }

@@ -24,6 +24,7 @@ impl Watch<'_> {
         if self.facts.ready.is_some() && self.facts.expects_workload && !self.exited && !matches!(why, StopWhy::Interrupted) {
             self.facts.part_died = self.parts.died_under_load(trial, &self.scanner);
         }
+        self.look_at_target_again(trial);
         self.look_again(trial);
         if why == StopWhy::Done && self.facts.ready.is_some() && !self.exited {
             self.metrics.worked(trial);

@@ -93,6 +93,25 @@ fn lanes_have_gpus_of_their_own() {
 }
 
 #[test]
+fn lanes_have_ports_of_their_own() {
+    let lanes = |program: &str| {
+        let plan = "[plan]\nbaseline = { a = 'x' }\nblocks = 4\nparallel = [[0], [1]]";
+        shown(&format!("[factors.a]\nx = {{}}\ny = {{ args = ['1'] }}\n[program]\n{program}\n{plan}"))
+    };
+    for fixed in [
+        "command = ['serve', '--port', '8000']\nready = { log = 'up' }",
+        "command = ['serve']\nready = { http = 'http://127.0.0.1:8000/health' }",
+        "command = ['serve']\nready = { port = '8000' }",
+    ] {
+        let told = lanes(fixed);
+        assert!(told.contains("error spec.lane_port 10:12") && told.contains("the file fixes port 8000"), "{fixed}: {told}");
+    }
+    for own in ["command = ['serve', '--port', '{port}']\nready = { log = 'up' }", "command = ['ask', '--port', '8000']"] {
+        assert!(!lanes(own).contains("lane_port"), "{own}");
+    }
+}
+
+#[test]
 fn hooks_are_commands_and_know_what_they_are_run_for() {
     let hooked = |more: &str| shown(&format!("program.command = ['true']\nplan.describe = true\n[hooks]\n{more}"));
     assert_snapshot!(hooked("prepare = 'echo hi'"), @r###"
