@@ -7,6 +7,7 @@ mod figure;
 mod file;
 mod hits;
 mod lines;
+mod pieces;
 pub mod scan;
 pub(crate) mod sieve;
 mod tally;

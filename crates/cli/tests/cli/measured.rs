@@ -113,8 +113,8 @@ fn every_number_is_read_where_it_is_and_says_so() {
         let with_probe = trial["instrument"] == "kv";
         let wanted = [
             ("tokens", Some(100.0), "stdout:1: kv cache: tokens=100"),
-            ("steps", Some(2999.0), "stdout:3001: the greatest of 3000 matching lines: step 2999 of many"),
-            ("several", None, "one of 3000 matching lines, so none counts"),
+            ("steps", Some(2999.0), "stdout:3001: the greatest of 3000 matches: step 2999 of many"),
+            ("several", None, "one of 3000 matches, so none counts"),
             ("printed", Some(1.25), "workload p50.ms: p50.ms is 1.25"),
             ("written", Some(3.5), "out.json runs[*].t: the sum, beginning here, of 2 values"),
             ("stale", None, "old.json: the file is the one that was there before the launch"),

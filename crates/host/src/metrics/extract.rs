@@ -6,6 +6,7 @@ use bystander_model::evidence::Evidence;
 use regex::Regex;
 
 use super::figure::figure;
+use super::pieces::matches;
 use super::tally::Tally;
 
 /// Reads it. `at` makes evidence of a place in the text (a line or a path) and what stands there.
@@ -16,8 +17,9 @@ pub(super) fn read(text: &str, what: &Extract, pick: Pick, at: impl Fn(&str, &st
             // A pattern that does not compile was refused with the plan.
             let Ok(regex) = Regex::new(pattern) else { return (None, at("", "the pattern cannot be used")) };
             for (number, line) in (1..).zip(text.lines()) {
-                let Some(found) = regex.captures(line).and_then(|groups| groups.get(1)) else { continue };
-                tally.take(figure(found.as_str()), || at(&format!(":{number}"), super::clip(line.trim())));
+                for (value, piece) in matches(&regex, line) {
+                    tally.take(figure(value), || at(&format!(":{number}"), super::clip(piece.trim())));
+                }
             }
             "no line matches".to_owned()
         }
@@ -35,7 +37,7 @@ pub(super) fn read(text: &str, what: &Extract, pick: Pick, at: impl Fn(&str, &st
             parsed.lost(&document)
         }
     };
-    let (value, evidence) = tally.finish(if matches!(what, Extract::Json(_)) { "values" } else { "matching lines" });
+    let (value, evidence) = tally.finish(if matches!(what, Extract::Json(_)) { "values" } else { "matches" });
     (value, evidence.unwrap_or_else(|| at("", &nothing)))
 }
 
@@ -70,6 +72,11 @@ mod tests {
         let pattern = Extract::Pattern(r"p50=(\S+)".into());
         assert_eq!(told("x\np50=3.5 ms\n", &pattern, Pick::Only), (Some(3.5), "out:2 p50=3.5 ms".into()));
         assert_eq!(told("p50=1\np50=2\n", &pattern, Pick::Only).0, None);
+        assert_eq!(
+            told("p50=1 p50=2\np50=3\n", &pattern, Pick::Sum),
+            (Some(6.0), "out:1 the sum, beginning here, of 3 matches: p50=1 p50=2".into())
+        );
+        assert_eq!(told("p50=1 p50=2\n", &pattern, Pick::Only), (None, "out:1 one of 2 matches, so none counts: p50=1 p50=2".into()));
         assert_eq!(told("", &pattern, Pick::Only), (None, "out no line matches".into()));
     }
 }

@@ -8,6 +8,7 @@ use bystander_model::reading::{LogBlock, LogLine};
 use regex::Regex;
 
 use super::figure::figure;
+use super::pieces::{matches, pieces};
 use super::sieve::Sieve;
 use super::tally::Tally;
 
@@ -79,7 +80,7 @@ impl Lines {
     /// Values by metric, with what shows them.
     pub(super) fn finish(self) -> Vec<(String, Option<f64>, Option<Evidence>)> {
         let values = self.sought.into_iter().map(|sought| {
-            let (value, evidence) = sought.tally.finish("matching lines");
+            let (value, evidence) = sought.tally.finish("matches");
             (sought.name, value, evidence)
         });
         values.collect()
@@ -88,20 +89,19 @@ impl Lines {
 
 impl Sought {
     fn line(&mut self, trial: TrialId, line: &LogLine<'_>) {
-        let evidence = || Evidence::log(trial, line.stream, line.number, super::clip(line.text.trim_end()));
+        let evidence = |piece: &str| Evidence::log(trial, line.stream, line.number, super::clip(piece.trim_end()));
         match &self.what {
             What::Pattern(regex) => {
-                if let Some(found) = regex.captures(line.text).and_then(|groups| groups.get(1)) {
-                    self.tally.take(figure(found.as_str()), evidence);
+                for (value, piece) in matches(regex, line.text) {
+                    self.tally.take(figure(value), || evidence(piece));
                 }
             }
             What::Json(path) => {
-                if !line.text.trim_start().starts_with(['{', '[']) {
-                    return;
-                }
-                let Ok(document) = serde_json::from_str(line.text) else { return };
-                for value in path.find(&document) {
-                    self.tally.take(json_path::number(value).ok(), evidence);
+                for piece in pieces(line.text).filter(|piece| piece.trim_start().starts_with(['{', '['])) {
+                    let Ok(document) = serde_json::from_str(piece) else { continue };
+                    for value in path.find(&document) {
+                        self.tally.take(json_path::number(value).ok(), || evidence(piece));
+                    }
                 }
             }
         }
@@ -138,8 +138,20 @@ mod tests {
         let told = read(&[(r"m=(\d+)", false, Pick::Last), (r"n=(\d+)", false, Pick::Only), (r"o=(\d+)", false, Pick::Only)], text);
         assert_eq!(
             told,
-            [(Some(5.0), "stderr:5 the last of 2 matching lines: m=5".into()), (Some(4.0), "stderr:3 n=4".into()), (None, String::new())]
+            [(Some(5.0), "stderr:5 the last of 2 matches: m=5".into()), (Some(4.0), "stderr:3 n=4".into()), (None, String::new())]
         );
+    }
+
+    #[test]
+    fn every_match_counts_wherever_it_stands_in_its_line() {
+        let bar = "\rit/s=10\rit/s=20\rit/s=30\n|\nx=5 x=9\n";
+        let of = |pick| read(&[(r"it/s=(\d+)$", false, pick), (r"^x=(\d)", false, Pick::Only), (r"x=(\d)", false, pick)], bar);
+        let told = of(Pick::Last);
+        assert_eq!(told[0], (Some(30.0), "stderr:1 the last of 3 matches: it/s=30".into()));
+        assert_eq!((told[1].0, told[2].0), (Some(5.0), Some(9.0)));
+        assert_eq!((of(Pick::Max)[0].0, of(Pick::Sum)[0].0, of(Pick::First)[2].0), (Some(30.0), Some(60.0), Some(5.0)));
+        assert_eq!(of(Pick::Only)[0], (None, "stderr:1 one of 3 matches, so none counts: it/s=10".into()));
+        assert_eq!(of(Pick::Only)[2], (None, "stderr:3 one of 2 matches, so none counts: x=5 x=9".into()));
     }
 
     #[test]

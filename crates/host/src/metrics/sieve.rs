@@ -47,7 +47,8 @@ impl Sieve {
     }
 }
 
-/// Makes a pattern for whole texts one for lines within them: its beginning and end are those of a line, and nothing of it is a line end.
+/// Makes a pattern for whole texts one for lines within them: its beginning and end are those of a line, or of a text between carriage returns, and
+/// nothing of it is a line end.
 fn of_line(hir: &Hir) -> Hir {
     match hir.kind() {
         HirKind::Empty => Hir::empty(),
@@ -63,8 +64,9 @@ fn of_line(hir: &Hir) -> Hir {
             class.difference(&ClassBytes::new([ClassBytesRange::new(b'\n', b'\n')]));
             Hir::class(Class::Bytes(class))
         }
-        HirKind::Look(Look::Start) => Hir::look(Look::StartLF),
-        HirKind::Look(Look::End) => Hir::look(Look::EndLF),
+        // The texts of a line that overwrites itself end with carriage returns; a whole line may end with one as well, before its line end.
+        HirKind::Look(Look::Start | Look::StartLF) => Hir::alternation(vec![Hir::look(Look::StartLF), Hir::look(Look::StartCRLF)]),
+        HirKind::Look(Look::End | Look::EndLF) => Hir::alternation(vec![Hir::look(Look::EndLF), Hir::look(Look::EndCRLF)]),
         HirKind::Look(look) => Hir::look(*look),
         HirKind::Repetition(repetition) => Hir::repetition(repetition.with(of_line(&repetition.sub))),
         HirKind::Capture(capture) => of_line(&capture.sub),
@@ -75,6 +77,7 @@ fn of_line(hir: &Hir) -> Hir {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pieces::pieces;
     use super::Sieve;
     use bystander_model::evidence::Stream;
     use bystander_model::ids::TimeNs;
@@ -88,7 +91,8 @@ mod tests {
         let sieve = Sieve::new(patterns.iter().copied());
         let through = block.candidates(|text, from| sieve.find(text, from)).map(|line| line.number).collect();
         let exact: Vec<Regex> = patterns.iter().map(|pattern| Regex::new(pattern).expect(pattern)).collect();
-        let matched = block.lines().filter(|line| exact.iter().any(|regex| regex.is_match(line.text))).map(|line| line.number).collect();
+        let is_match = |regex: &Regex, text: &str| regex.is_match(text) || pieces(text).any(|piece| regex.is_match(piece));
+        let matched = block.lines().filter(|line| exact.iter().any(|regex| is_match(regex, line.text))).map(|line| line.number).collect();
         (through, matched)
     }
 
@@ -110,6 +114,18 @@ mod tests {
         ] {
             let (through, matched) = both(patterns, text);
             assert_eq!(through, matched, "{patterns:?}");
+        }
+    }
+
+    #[test]
+    fn texts_between_carriage_returns_are_found_as_lines_are() {
+        for (pattern, text, lines) in [
+            (r"^b$", "a\rb\rc\nb\r\na b\n", &[1, 2][..]),
+            (r"\Ab", "a\rb\nab\n", &[1]),
+            (r"(?m)^$", "a\n\r\r\n", &[2]),
+            (r"a\r$", "a\r\nb\n", &[1]),
+        ] {
+            assert_eq!(both(&[pattern], text).0, lines, "{pattern:?} {text:?}");
         }
     }
 
