@@ -51,6 +51,9 @@ pub use streams::{Inherited, InheritingSpec};
 /// How much longer than its grace a tree may take before it is given up: what has SIGKILL pending then hangs in the kernel.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A line that its writer has left unfinished for so long is taken for one by readiness: a prompt has no line end, and nobody waits for one.
+const LEFT_UNFINISHED: Duration = Duration::from_millis(300);
+
 /// A running trial.
 #[derive(Debug)]
 pub struct Trial {
@@ -80,6 +83,8 @@ pub struct Trial {
     /// `None` for a program that is never to be ready.
     conditions: Option<Conditions>,
     last_lines: [Option<Line>; 2],
+    /// How far each stream's unfinished line had come when readiness was shown it.
+    shown_unfinished: [u64; 2],
     /// Whether lines are told by the block.
     in_blocks: bool,
     /// The time limit, once it was reached.
@@ -136,6 +141,7 @@ impl Trial {
             } else if self.advance([u64::MAX; 2]) {
                 continue;
             } else {
+                self.show_unfinished();
                 let wait = deadline.min(self.samples.due()).saturating_duration_since(Instant::now());
                 match self.notes.recv_timeout(wait) {
                     Ok(note) => self.on_note(note),
@@ -271,6 +277,19 @@ impl Trial {
     fn read(&mut self, at: usize, limit: u64) -> Result<Option<Read>, OutputError> {
         let reader = &mut self.readers[at];
         if self.in_blocks { reader.next_lines(limit) } else { Ok(reader.next(limit)?.map(Read::Line)) }
+    }
+
+    /// Shows readiness the lines that were begun and left: what stands there was said, whether its line end comes or not.
+    fn show_unfinished(&mut self) {
+        let (Some(conditions), now) = (&self.conditions, self.clock.now()) else { return };
+        for (reader, shown) in self.readers.iter().zip(&mut self.shown_unfinished) {
+            let rests = reader.last_output().is_some_and(|last| now.seconds_since(last) >= LEFT_UNFINISHED.as_secs_f64());
+            let unfinished = if rests { reader.unfinished() } else { None };
+            if let Some(line) = unfinished.filter(|line| line.offset + line.length != *shown) {
+                *shown = line.offset + line.length;
+                conditions.line(&line);
+            }
+        }
     }
 
     fn on_lines(&mut self, mut lines: Lines) {

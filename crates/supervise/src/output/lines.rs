@@ -156,6 +156,20 @@ impl LineReader {
         (at_end && self.cursor == self.slice.len() && self.partial.length > 0).then(|| self.finish(false))
     }
 
+    /// What there is of a line that is not finished, once everything before it was taken.
+    pub(crate) fn unfinished(&self) -> Option<Line> {
+        let is_read = with(&self.shared, |progress| self.position == progress.written);
+        (is_read && self.cursor == self.slice.len() && self.partial.length > 0).then(|| Line {
+            stream: self.stream,
+            number: self.lines + 1,
+            offset: self.partial.offset,
+            time_ns: self.time,
+            text: self.partial.text.clone(),
+            length: self.partial.length,
+            terminated: false,
+        })
+    }
+
     /// What came so far.
     pub(crate) fn summary(&self) -> StreamSummary {
         with(&self.shared, |progress| StreamSummary { bytes: progress.written, lines: self.lines, complete: progress.complete })
@@ -289,6 +303,8 @@ mod tests {
         bench.write(b"o\n\nend", 9_000_000);
         assert_eq!(bench.lines(u64::MAX), [(2, 4, 9_000_000, "two".into()), (3, 8, 9_000_000, String::new())]);
         assert_eq!(bench.reader.last(), None);
+        let unfinished = bench.reader.unfinished().expect("the beginning of a line");
+        assert_eq!((unfinished.number, unfinished.offset, unfinished.terminated, unfinished.text().as_ref()), (4, 9, false, "end"));
         bench.writer = None;
         bench.write_end();
         let last = bench.reader.last().expect("an unfinished line");

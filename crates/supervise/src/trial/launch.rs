@@ -180,6 +180,7 @@ impl Trial {
             held: None,
             conditions: wants_ready.then(|| Conditions::new(checks, subject)),
             last_lines: [None, None],
+            shown_unfinished: [0, 0],
             in_blocks: false,
             limit: None,
             passes_over: false,

@@ -65,6 +65,22 @@ fn all_conditions_must_hold_and_the_proof_names_them() {
 }
 
 #[test]
+fn a_line_that_is_left_without_its_end_says_ready_all_the_same() {
+    let world = World::new();
+    let spec = ReadySpec { logs: vec![pattern("^server ready$")], ..ReadySpec::default() };
+    let script = "echo loading; printf 'server ready'; exec sleep 600";
+    let mut trial = Trial::start(World::ready(world.spec(&["sh", "-c", script]), spec)).expect("starts");
+    trial.in_blocks();
+    let mut events = Vec::new();
+    wait_for(&mut trial, &mut events, is_ready);
+    let found: Vec<_> = proof(&events).logs.iter().map(|line| (line.text().into_owned(), line.number, line.terminated)).collect();
+    assert_eq!(found, [("server ready".to_owned(), 2, false)]);
+    let told = Told::finish(&mut trial, Duration::ZERO, events);
+    let lines = |event: &TrialEvent| matches!(event, TrialEvent::Line(line) if line.text() == "server ready");
+    assert_eq!(told.events.iter().filter(|event| lines(event)).count(), 1, "as a line of output it comes once, at its end");
+}
+
+#[test]
 fn the_line_that_says_ready_is_found_among_many_that_come_at_once() {
     let world = World::new();
     let spec = ReadySpec { logs: vec![pattern("^ready (now|soon)$"), pattern("^1999$")], ..ReadySpec::default() };
