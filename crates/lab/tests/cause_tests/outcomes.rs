@@ -188,7 +188,8 @@ fn a_port_held_by_another_voids_the_trial_and_names_the_holder() {
         ..server("still taken\n")
     };
     assert_eq!(class(&late), (Outcome::Void, "port_in_use".into()));
-    let well = TrialFacts { port_clash: Some(holder.clone()), ..died("port 80 is already in use, took 81\n", 0, 9) };
+    let well = TrialFacts { expects_ready: false, ..clash("port 80 is already in use, took 81\n") };
+    let well = TrialFacts { exit: Some(0), ..well };
     assert_eq!(class(&well).0, Outcome::Completed);
 
     let own = PortHolder { of_this_trial: true, ..holder };
