@@ -119,6 +119,11 @@ impl Reader {
         self.scraper.ready(trial);
     }
 
+    /// The workload has warmed the server and waits: what counts over the workload counts from here. Blocks for some seconds at most.
+    pub fn warmed(&mut self, trial: &Trial) {
+        self.scraper.warmed(trial);
+    }
+
     /// The workload is over, or there is none and the program is ready. Blocks for some seconds at most.
     pub fn worked(&mut self, trial: &Trial) {
         self.scraper.worked(trial);

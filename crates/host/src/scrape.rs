@@ -99,6 +99,12 @@ impl Scraper {
         }
     }
 
+    /// The server is warm: what it told before the warm-up is asked anew, so that the warm-up enters nothing.
+    pub(crate) fn warmed(&mut self, trial: &Trial) {
+        self.answers.retain(|(_, is_after), _| *is_after);
+        self.ready(trial);
+    }
+
     /// The workload is over, or there is none.
     pub(crate) fn worked(&mut self, trial: &Trial) {
         self.ask_metrics(trial, At::After);

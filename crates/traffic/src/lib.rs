@@ -13,6 +13,7 @@ mod connection;
 mod decode;
 mod discover;
 mod fault;
+pub mod hold;
 mod http;
 mod measure;
 mod phase;

@@ -12,6 +12,7 @@ use crate::address::{Address, AddressError};
 use crate::arrivals::Arrivals;
 use crate::clock::{self, Ns, SECOND, ns};
 use crate::discover::{DiscoverError, first_model};
+use crate::hold;
 use crate::measure::{Measure, Rows};
 use crate::phase::{Engine, Part};
 use crate::prompts::{PromptError, Prompts};
@@ -101,6 +102,7 @@ pub fn run(load: &Load, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     let mut warmup = Measure::new(true, is_open);
     if let Some(amount) = load.warmup {
         part(load, amount, 1, &mut engine, &mut warmup, &mut rows, progress)?;
+        hold::stop(folder);
     }
     let mut measure = Measure::new(false, is_open);
     let before = clock::processor_time();

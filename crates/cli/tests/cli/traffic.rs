@@ -148,6 +148,23 @@ fn a_server_that_refuses_requests_fails_and_never_wins() {
     assert_nothing_left(&world);
 }
 
+/// What an engine counted over the workload is of its measured requests alone: the three of the warm-up are in no figure.
+#[test]
+fn the_warm_up_enters_no_figure_of_the_engine() {
+    let Some(world) = python_world() else { return };
+    let file = experiment(&world, &["good", "other"], "");
+    let more = "[metrics]\ncounted = { from = \"engine.generation_tokens\" }\n\
+        between = { prometheus = 'vllm:generation_tokens_total', when = 'delta' }\n\
+        before = { prometheus = 'vllm:generation_tokens_total', when = 'before' }\n";
+    let text = fs::read_to_string(&file).expect("it was written").replace("[metrics]\n", more);
+    fs::write(&file, text).expect("written");
+    let report = run(&world, &file).run().json();
+    let metrics = &of_level(&report, "good")["metrics"];
+    assert_eq!((&metrics["counted"], &metrics["between"]), (&240.0.into(), &240.0.into()), "{metrics:#}");
+    assert_eq!(metrics["before"], 60.0, "{metrics:#}");
+    assert_nothing_left(&world);
+}
+
 /// No metric asks the engine for its cache: that the prompts are random is reason enough.
 #[test]
 fn random_prompts_out_of_a_warm_cache_are_no_comparison() {
@@ -180,8 +197,8 @@ fn the_engine_is_asked_before_and_after_traffic_although_no_metric_asks() {
     let good = of_level(&report, "good");
     let figure = |name: &str| &good["engine"]["figures"][name];
     assert_eq!(good["engine"]["engine"], "vllm", "{good:#}");
-    // Fifteen requests with the warm-up, one draft of three each, two of them taken.
-    assert_eq!((&figure("accept_length")["value"], &figure("generation_tokens")["value"]), (&3.0.into(), &300.0.into()), "{good:#}");
+    // Twelve requests without the warm-up, one draft of three each, two of them taken.
+    assert_eq!((&figure("accept_length")["value"], &figure("generation_tokens")["value"]), (&3.0.into(), &240.0.into()), "{good:#}");
     assert!(figure("accept_rate")["value"].as_f64().is_some_and(|rate| (rate - 2.0 / 3.0).abs() < 1e-9), "{good:#}");
     for (state, value) in [("kv_usage", 0.25), ("running", 4.0), ("queued", 1.0)] {
         assert_eq!((figure(state)["before"].as_f64(), figure(state)["value"].as_f64()), (Some(value), Some(value)), "{state}: {good:#}");

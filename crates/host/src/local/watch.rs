@@ -228,6 +228,10 @@ impl<'a> Watch<'a> {
         if self.workload.is_some() && !self.exited {
             self.parts.under_load(trial, &self.scanner);
         }
+        if let Some(workload) = self.workload.as_mut().filter(|workload| workload.is_warm()) {
+            self.metrics.warmed(trial);
+            workload.go_on();
+        }
         if let Some(workload) = &mut self.workload
             && (workload.wait(WORKLOAD_TURN, &mut self.metrics) || self.exited)
         {

@@ -19,6 +19,7 @@ use bystander_supervise::output::{self as supervise, Line, OutputPaths, StreamSu
 use bystander_supervise::ready::GenerateCheck;
 use bystander_supervise::trial::event::TrialEvent;
 use bystander_supervise::trial::{AtLimit, StartError, Trial, TrialSpec};
+use bystander_traffic::hold;
 
 use crate::{metrics, secrets};
 
@@ -34,6 +35,8 @@ pub(super) struct Running {
     end: Option<WorkloadEnd>,
     /// Where built-in traffic leaves its results.
     results: Option<PathBuf>,
+    /// Whether it was told to go on after its warm-up.
+    went_on: bool,
 }
 
 fn started(spec: TrialSpec) -> Result<Trial, StartError> {
@@ -126,7 +129,20 @@ impl Running {
             lines: Lines { trial, last: [None, None] },
             end: None,
             results,
+            went_on: false,
         })
+    }
+
+    /// Whether built-in traffic has warmed the server and waits before its first measured request.
+    pub(super) fn is_warm(&self) -> bool {
+        self.end.is_none() && !self.went_on && self.results.as_deref().is_some_and(hold::is_held)
+    }
+
+    /// Lets built-in traffic go on to its measured requests.
+    pub(super) fn go_on(&mut self) {
+        self.went_on = true;
+        // A client that cannot be told goes on by itself after a while.
+        self.results.as_deref().map(hold::release);
     }
 
     /// Waits a little for it; `true` once it has ended.

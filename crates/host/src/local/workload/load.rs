@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bystander_lab::plan::Template;
 use bystander_model::traffic::{Arrival, Load, Summary};
 use bystander_supervise::ready::GenerateCheck;
-use bystander_traffic::{ARGUMENT, LOAD, SUMMARY, effective_seed};
+use bystander_traffic::{ARGUMENT, LOAD, SUMMARY, effective_seed, hold};
 
 use super::course::courses;
 
@@ -26,6 +26,9 @@ pub(super) fn lay(load: &Load, trial: &Path, fill: &[(&str, &str)]) -> io::Resul
     let load =
         Load { url: filled(&load.url), model: load.model.as_deref().map(filled), seed: effective_seed(load.seed, block), ..load.clone() };
     fs::write(folder.join(LOAD), serde_json::to_vec(&load)?)?;
+    if load.warmup.is_some() {
+        hold::ask(&folder)?;
+    }
     Ok(folder)
 }
 
