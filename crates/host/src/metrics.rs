@@ -223,11 +223,15 @@ impl End<'_> {
             MetricSource::Traffic { name } => self.of_traffic(name),
             MetricSource::PeakRss => {
                 let sampled = self.measured.samples.and_then(|samples| samples.peak_rss_bytes);
-                self.bytes(self.measured.peak_rss_bytes.max(sampled), "resident memory of the process tree")
+                self.bytes(
+                    self.measured.peak_rss_bytes.max(sampled),
+                    "resident memory of the process tree at one sample, or of its largest process by the kernel's account",
+                )
             }
-            MetricSource::GpuMemory => {
-                self.bytes(self.measured.samples.and_then(Samples::peak_gpu_bytes), "memory on the fullest GPU, less what it held before")
-            }
+            MetricSource::GpuMemory => self.bytes(
+                self.measured.samples.and_then(Samples::peak_gpu_bytes),
+                "memory on the fullest GPU at one sample, less what it held before",
+            ),
             MetricSource::ReadySeconds => (self.measured.ready_s, None),
             MetricSource::WallSeconds => (Some(self.measured.wall_s), None),
         }
@@ -298,10 +302,9 @@ impl End<'_> {
 
     fn bytes(&self, bytes: Option<u64>, what: &str) -> Read {
         match bytes {
-            Some(bytes) => (
-                Some(bytes as f64),
-                Some(self.evidence(EvidenceKind::Sample, "samples", &format!("at least {bytes} bytes at one sample: {what}"))),
-            ),
+            Some(bytes) => {
+                (Some(bytes as f64), Some(self.evidence(EvidenceKind::Sample, "samples", &format!("at least {bytes} bytes: {what}"))))
+            }
             None => (None, Some(self.evidence(EvidenceKind::Sample, "samples", &format!("no sample shows it: {what}")))),
         }
     }

@@ -167,6 +167,9 @@ impl Trial {
         }
         self.due.drain(..).for_each(on_event);
         let [stdout, stderr] = [self.readers[0].summary(), self.readers[1].summary()];
+        // A launch that is over before it is sampled often enough would seem to need less than one that lasts: the kernel's own account has no such gap.
+        let accounts = [self.exit.map(|exit| exit.usage), self.tree_end.map(|tree| tree.usage)];
+        let accounted = accounts.into_iter().flatten().map(|usage| usage.max_rss_bytes).max();
         Finished {
             exit: self.exit,
             tree: self.tree_end,
@@ -174,7 +177,7 @@ impl Trial {
             stdout,
             stderr,
             processes: self.seen(),
-            peak_rss_bytes: self.samples.seen().peak_rss_bytes(),
+            peak_rss_bytes: self.samples.seen().peak_rss_bytes().max(accounted.unwrap_or_default()),
             samples: self.samples.summary(self.gpus.take().as_ref()),
         }
     }

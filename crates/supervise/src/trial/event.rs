@@ -77,7 +77,8 @@ pub struct Finished {
     pub stderr: StreamSummary,
     /// Every process that a sample has seen, by pid; the program itself is always among them.
     pub processes: Vec<ProcessInfo>,
-    /// The largest sum of resident memory in any sample; memory that processes share is counted for each.
+    /// The largest sum of resident memory in any sample, where memory that processes share is counted for each; at least that of the largest process by the
+    /// kernel's account, so that a peak between two samples is not missed.
     pub peak_rss_bytes: u64,
     /// What samples have seen of memory, that of GPUs included where they were watched.
     pub samples: Samples,

@@ -101,6 +101,18 @@ fn what_the_tree_used_is_counted() {
     assert!(tree.usage.max_rss_bytes >= exit.usage.max_rss_bytes && tree.kills == 0, "{tree:?}");
 }
 
+/// A peak that comes and goes between two samples is in the peak all the same, of the program and of a child that it waited for.
+#[test]
+fn a_peak_that_no_sample_sees_is_in_the_peak() {
+    let world = World::new();
+    let peak = "bytearray(b'x') * (80 << 20)";
+    let child = format!("import subprocess, sys; subprocess.run([sys.executable, '-c', \"{peak}\"])");
+    for program in [peak, &child] {
+        let told = Told::of(&mut world.start(&["python3", "-c", program]));
+        assert!(told.finished.peak_rss_bytes > 80 << 20, "{program}: {}", told.finished.peak_rss_bytes);
+    }
+}
+
 #[test]
 fn a_program_that_heeds_sigterm_may_end_in_its_own_way() {
     let world = World::new();
