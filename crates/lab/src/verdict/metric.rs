@@ -10,7 +10,7 @@ use super::effect::{EXACT, Effect, none_of};
 use super::prediction::value;
 use super::robust;
 use super::sentence::{blocks, figure, launches, p_value, signed};
-use crate::contrast::{ALPHA, Contrast, Subject};
+use crate::contrast::{self, ALPHA, Contrast, Subject};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::plan::{Metric, MetricSource, Plan, Scale};
 
@@ -24,6 +24,7 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
             answer.text =
                 format!("No effect beyond {}: {}{}{}.", margin(metric), said(metric, effect), detectable(metric, effect), may_vary(effect));
             answer.needs = exact(effect);
+            beside(ledger, contrast, metric, answer);
         } else if effect.is_shown(metric.scale) {
             answer.verdict = Verdict::Effect;
             answer.strength = Some(Strength::Shown);
@@ -36,6 +37,24 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
             answer.needs = needs(metric, effect);
         }
     })
+}
+
+/// Takes back that a level does nothing to a metric where it seems to do something beside another level.
+fn beside(ledger: &Ledger, contrast: &Contrast, metric: &Metric, answer: &mut Answer) {
+    let Some(margin) = metric.margin else { return };
+    let found = contrast::states_of_level(&ledger.plan, contrast).find_map(|(with, without)| {
+        let effect = Effect::of(ledger, &answer.metric, metric, with, without, confidence(contrast));
+        let is_outside = effect.estimate.is_some_and(|estimate| (estimate - none_of(metric.scale)).abs() >= margin);
+        is_outside.then(|| {
+            format!(" Beside other levels it does something, and nothing is shown: {with} against {without}, {}.", said(metric, &effect))
+        })
+    });
+    if let Some(text) = found {
+        answer.verdict = Verdict::Insufficient;
+        answer.strength = None;
+        answer.p = None;
+        answer.text.push_str(&text);
+    }
 }
 
 pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&Metric, &Effect, &mut Answer)) -> Vec<Answer> {

@@ -227,7 +227,12 @@ pub(super) fn effect(ledger: &Ledger, prediction: &Prediction) -> Option<Measure
     Some(Measured {
         is_shown,
         against: against.then(|| {
-            format!("It predicts that {name} {predicted} with {factor}={level}, and it is shown that it does not: {seen}{within}.")
+            let not = if is_within && *direction != Direction::None {
+                format!("it is shown that it does not by more than {}", margin(metric))
+            } else {
+                "it is shown that it does not".to_owned()
+            };
+            format!("It predicts that {name} {predicted} with {factor}={level}, and {not}: {seen}{within}.")
         }),
         said: format!("{name} with {factor}={level} against {control}: {seen}{within}"),
         rule: "a shown effect that goes another way".to_owned(),

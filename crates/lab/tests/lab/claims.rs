@@ -148,6 +148,7 @@ fn an_effect_is_supported_or_refuted_by_its_interval() {
     let found = judged(blocks(9), claims(), still);
     let verdicts: Vec<Verdict> = found.iter().map(|answer| answer.verdict).collect();
     assert_eq!(verdicts, [Verdict::Refuted, Verdict::Refuted, Verdict::Supported], "{found:#?}");
+    assert!(found[1].text.contains("it is shown that it does not by more than 100 tokens: "), "{}", found[1].text);
     // Too noisy for either.
     let noisy = |cell: &Cell, n: u32| {
         Ends::Measures(1000.0 + [0.0, 900.0, -700.0, 300.0][n as usize % 4] * if cell.levels["arm"] == "b" { 1.0 } else { -0.7 })

@@ -120,3 +120,21 @@ fn levels_put_together_share_one_level() {
     let worst: f64 = together.iter().map(|contrast| peeking::worst_case(contrast.alpha, 10).expect("few blocks")).sum();
     assert!(worst > 0.0 && worst <= 0.05, "{worst}");
 }
+
+/// What a level does to a metric beside another level is not passed over either.
+#[test]
+fn a_level_that_does_nothing_to_a_metric_on_the_baseline_alone_is_not_acquitted() {
+    let plan = Plan { blocks: Blocks { min: 9, max: 9 }, primary: "tokens".into(), ..factors(&["a", "b"], &FULL) };
+    let measured = |together: f64| {
+        let script = move |cell: &Cell, n: u32| {
+            let both = cell.levels.values().all(|level| level == "yes");
+            Ends::Measures(1000.0 + f64::from((n * 7) % 5) + if both { together } else { 0.0 })
+        };
+        let (ledger, _) = run(&plan, &mut Scripted::new(script));
+        answer(&ledger, "factor:a", "tokens")
+    };
+    assert_eq!(measured(0.0).verdict, Verdict::NoEffectWithin);
+    let open = measured(700.0);
+    assert_eq!((open.verdict, open.strength), (Verdict::Insufficient, None), "{}", open.text);
+    assert!(open.text.contains("yes/yes/none against no/yes/none, +700"), "{}", open.text);
+}

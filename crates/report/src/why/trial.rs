@@ -25,7 +25,9 @@ pub(crate) fn write(page: &mut Page<'_>, trial: &TrialReport) {
         page.led(&format!("  {}: ", place(evidence)), None, 4, &clean(&evidence.text));
     }
     for (name, value) in &trial.metrics {
-        page.led(&format!("  {} = ", clean(name)), None, 4, &value.map_or_else(|| "not seen".to_owned(), number::figure));
+        let why =
+            || trial.metric_evidence.get(name).map_or_else(|| "not seen".to_owned(), |found| format!("no value: {}", clean(&found.text)));
+        page.led(&format!("  {} = ", clean(name)), None, 4, &value.map_or_else(why, number::figure));
     }
     if let Some(samples) = &trial.samples {
         super::memory::write(page, samples);

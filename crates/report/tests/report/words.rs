@@ -4,7 +4,7 @@ use bystander_model::outcome::Outcome;
 use bystander_model::report::{Report, Strength, Verdict};
 use bystander_report::{Style, text, why};
 
-use crate::{fixed, story};
+use crate::{fixed, fixture, story};
 
 fn screen(report: &Report) -> String {
     // One line a paragraph, so that no break falls into what is looked for.
@@ -48,6 +48,19 @@ fn what_was_never_launched_is_no_launch() {
     assert!(screen(&report).contains("1 launch, 2 void trials that nothing was launched in, "), "void after it was launched");
     report.trials.truncate(2);
     assert!(screen(&report).contains("1 launch, 1 void trial that nothing was launched in, "));
+}
+
+#[test]
+fn a_metric_without_a_value_says_why() {
+    let mut report = story::report();
+    let trial = &mut report.trials[0];
+    trial.metrics.insert("lo".to_owned(), None);
+    let wide = Style { width: 100_000, ..Style::default() };
+    assert!(why(&report, &wide).contains("  lo = not seen\n"), "{}", why(&report, &wide));
+    let trial = &mut report.trials[0];
+    trial.metric_evidence.insert("lo".to_owned(), fixture::log(1, 7, "2 lines match, and no `pick` says which one counts"));
+    let said = why(&report, &wide);
+    assert!(said.contains("  lo = no value: 2 lines match, and no `pick` says which one counts\n"), "{said}");
 }
 
 #[test]
