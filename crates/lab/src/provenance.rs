@@ -11,6 +11,9 @@ use crate::printed::settings;
 /// The shortest value of a placeholder that is looked for in a text, in bytes.
 const SHORTEST: usize = 3;
 
+/// Placeholders that stand for another text from trial to trial.
+const OF_TRIALS: [&str; 7] = ["port", "trial", "number", "cache", "seed", "gpus", "lane"];
+
 /// One thing that two trials differ in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
@@ -56,7 +59,9 @@ pub fn differences(ledger: &Ledger, first: &TrialRecord, second: &TrialRecord) -
     let (first_config, second_config) = (configuration(first), configuration(second));
     for name in keys(first_config.keys(), second_config.keys()) {
         let value = |config: &BTreeMap<String, String>, p: &Provenance| config.get(&name).map(|value| unfill(p, value));
-        push(format!("printed configuration {name}"), value(&first_config, a), value(&second_config, b), planned.levels_differ());
+        let told =
+            first_config.get(&name).zip(second_config.get(&name)).is_some_and(|(x, y)| is_own_of_each((a, x.as_str()), (b, y.as_str())));
+        push(format!("printed configuration {name}"), value(&first_config, a), value(&second_config, b), planned.levels_differ() || told);
     }
     found
 }
@@ -98,6 +103,13 @@ pub(crate) fn unfill(provenance: &Provenance, text: &str) -> String {
     // Numbers of GPUs and lanes are too short to be found again in a text.
     let values = provenance.placeholders.iter().filter(|(_, value)| value.len() >= SHORTEST);
     values.fold(text.to_owned(), |text, (name, value)| text.replace(value.as_str(), &format!("{{{name}}}")))
+}
+
+/// Whether two values are the same placeholder of each trial: they are too short to be found again in a text, but not to be one.
+fn is_own_of_each((a, x): (&Provenance, &str), (b, y): (&Provenance, &str)) -> bool {
+    let bare = |text: &str| text.trim_matches(['\'', '"']).to_owned();
+    let (x, y) = (bare(x), bare(y));
+    a.placeholders.iter().any(|(name, value)| *value == x && b.placeholders.get(name) == Some(&y))
 }
 
 fn git(git: &bystander_model::provenance::Git) -> String {
@@ -153,14 +165,13 @@ impl<'a> Planned<'a> {
             .into_iter()
             .any(|trial| self.levels(trial).any(|level| level.env.contains_key(name) || level.unset.iter().any(|n| n == name)));
         let by_probe = self.any_probe() && (name == "PYTHONPATH" || name.starts_with("BYSTANDER_"));
-        let by_lane = self.lanes_differ() && (crate::spec::LANE_VARIABLES.contains(&name) || self.tells_lane(name));
-        by_level || by_probe || by_lane || name == "BYSTANDER_TRIAL" || name == PADDING_VARIABLE
+        let by_lane = self.lanes_differ() && crate::spec::LANE_VARIABLES.contains(&name);
+        by_level || by_probe || by_lane || self.tells_own(name) || name == "BYSTANDER_TRIAL" || name == PADDING_VARIABLE
     }
 
-    /// Whether a variable of the program tells it its lane or its GPUs.
-    fn tells_lane(&self, name: &str) -> bool {
-        let value = self.ledger.plan.program.env.get(name);
-        value.is_some_and(|value| value.mentions("lane") || value.mentions("gpus"))
+    /// Whether the plan writes a variable with something that is a trial's own. What it holds is the plan's text in every trial, secret or not.
+    fn tells_own(&self, name: &str) -> bool {
+        self.ledger.plan.program.env.get(name).is_some_and(|value| OF_TRIALS.iter().any(|word| value.mentions(word)))
     }
 
     /// The levels are what a program is configured by, directly or through what it derives from them.
@@ -178,5 +189,24 @@ impl<'a> Planned<'a> {
 
     fn file(&self, file: &std::path::Path) -> bool {
         [self.first, self.second].into_iter().any(|trial| trial.edited.iter().any(|edit| edit.file == file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bystander_model::provenance::Provenance;
+
+    use super::is_own_of_each;
+
+    #[test]
+    fn a_value_that_is_the_same_placeholder_of_each_trial_is_its_own() {
+        let trial = |number: &str, lane: &str| Provenance {
+            placeholders: [("number", number), ("lane", lane)].map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            ..Provenance::default()
+        };
+        let (a, b) = (trial("1", "2"), trial("4", "1"));
+        assert!(is_own_of_each((&a, "1"), (&b, "'4'")) && is_own_of_each((&a, "2"), (&b, "1")));
+        assert!(!is_own_of_each((&a, "1"), (&b, "1")), "the number of one, the lane of the other");
+        assert!(!is_own_of_each((&a, "1"), (&b, "5")) && !is_own_of_each((&a, "x"), (&b, "x")));
     }
 }

@@ -128,3 +128,15 @@ fn a_program_that_a_script_starts_is_probed_by_the_python_that_the_file_names() 
         assert_eq!(!trial.hits.is_empty(), trial.slot.cell.instrument != "none", "trial {}", trial.id);
     }
 }
+
+#[test]
+fn what_the_file_fills_in_for_each_launch_is_no_difference() {
+    let world = crate::world::world();
+    let file = "[program]\ncommand = ['sh', '-c', 'echo Args: n=$N']\nenv = { N = '{number}', MY_API_KEY = 'k{number}' }\n\
+                [factors.m]\na = {}\nb = { env = { M = '1' } }\n[plan]\nbaseline = { m = 'a' }\nblocks = 2\ndescribe = true\n";
+    let file = world.write("case/case.toml", file);
+    let report = run(&world, &file).args(["--why"]).run().json();
+    assert_eq!(report["differences"], serde_json::json!([]));
+    let numbers: Vec<&str> = trials(&report).iter().map(|trial| text(&trial["provenance"]["env"]["N"])).collect();
+    assert_eq!(numbers, ["1", "2", "3", "4"], "they did differ");
+}
