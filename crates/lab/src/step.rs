@@ -155,6 +155,23 @@ fn all_void(voids: &[&&TrialRecord], cell: &Cell, block: u32) -> String {
     format!("{what}: {why}")
 }
 
+/// The launches for which a run ended as invalid or gated: every attempt at the place that could not be filled, or the baseline that was not as declared.
+pub(crate) fn ended_by(ledger: &Ledger) -> Vec<&TrialRecord> {
+    let is_lost = |trial: &&TrialRecord| trial.outcome() == Some(Outcome::Void) || lost_by_harness(trial);
+    match &ledger.end {
+        Some(RunEnd::Invalid { .. }) => {
+            let attempts = |slot: &Slot| ledger.at(slot.purpose, slot.block, slot.position).filter(is_lost).collect::<Vec<_>>();
+            let lost = ledger.trials.values().rev().filter(is_lost).map(|trial| attempts(&trial.slot));
+            lost.into_iter().find(|attempts| attempts.len() >= VOIDS_THAT_END).unwrap_or_default()
+        }
+        Some(RunEnd::Gated { .. }) => {
+            let gate = ledger.trials.values().rev().filter(|trial| trial.slot.purpose == Purpose::Gate);
+            gate.filter(|trial| trial.outcome().is_some_and(|outcome| outcome != Outcome::Interrupted) && !is_lost(trial)).take(1).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a launch fills its place: it is a data point, or one of which nothing can be told.
 fn settled(trial: &TrialRecord) -> bool {
     trial.outcome().is_some_and(|outcome| outcome.counts() || outcome == Outcome::Undetermined) && !lost_by_harness(trial)

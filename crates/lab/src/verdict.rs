@@ -27,6 +27,7 @@ pub(crate) mod settling;
 mod unanswered;
 
 use bystander_model::event::RunEnd;
+use bystander_model::evidence::Evidence;
 use bystander_model::report::{Answer, Means, Needs, Verdict};
 
 pub(crate) use self::alternatives::alternatives;
@@ -35,6 +36,7 @@ pub use self::unanswered::{Unanswered, unanswered};
 
 use crate::contrast::{self, Subject};
 use crate::ledger::Ledger;
+use crate::step;
 
 /// Every answer of a run: those on the primary metric, then the others; in each factors, then levels put together, then instruments, then hypotheses.
 #[must_use]
@@ -66,22 +68,20 @@ pub fn answers(ledger: &Ledger) -> Vec<Answer> {
     // What the question is about comes first; the order is otherwise that of the file.
     answers.sort_by_key(|answer| answer.metric != ledger.plan.primary);
     answers.extend(ledger.plan.hypotheses.iter().map(|claim| hypothesis::judge(ledger, claim)));
-    if let Some(why) = invalid(ledger) {
-        answers.iter_mut().for_each(|answer| void(answer, &why));
+    if let Some((why, shown)) = invalid(ledger) {
+        answers.iter_mut().for_each(|answer| void(answer, &why, &shown));
     }
     answers
 }
 
-/// Why nothing of this run is an answer, if so.
-fn invalid(ledger: &Ledger) -> Option<String> {
-    match ledger.end.as_ref()? {
-        RunEnd::Invalid { why } | RunEnd::Gated { why } => Some(why.clone()),
-        _ => None,
-    }
+/// Why nothing of this run is an answer, if so, and what shows it in the launches that ended the run.
+fn invalid(ledger: &Ledger) -> Option<(String, Vec<Evidence>)> {
+    let (RunEnd::Invalid { why } | RunEnd::Gated { why }) = ledger.end.as_ref()? else { return None };
+    Some((why.clone(), step::ended_by(ledger).into_iter().flat_map(arm::evidence_of).collect()))
 }
 
 /// Takes back an answer of a contaminated or gated run. Refutations stand: a counterexample is one whatever came after it.
-fn void(answer: &mut Answer, why: &str) {
+fn void(answer: &mut Answer, why: &str, shown: &[Evidence]) {
     if matches!(answer.verdict, Verdict::NotNeeded | Verdict::Refuted) {
         return;
     }
@@ -91,6 +91,7 @@ fn void(answer: &mut Answer, why: &str) {
         "a contaminated or gated run shows nothing but counterexamples",
         (Means::Edit, "mend what stopped the run, then run it anew".to_owned()),
     );
+    answer.evidence = shown.to_vec();
 }
 
 /// Leaves nothing of an answer but why it is none.

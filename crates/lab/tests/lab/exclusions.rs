@@ -1,11 +1,11 @@
 //! Void launches: counted with their reasons, cell by cell, and a finding where they are shared out unevenly.
 
-use bystander_lab::plan::Plan;
+use bystander_lab::plan::{Expect, Plan};
 use bystander_model::cell::Cell;
 use bystander_model::event::RunEnd;
-use bystander_model::report::Report;
+use bystander_model::report::{Report, Verdict};
 
-use crate::scripted::{Ends, Scripted, plan, run, summary_of};
+use crate::scripted::{Ends, Scripted, answer, plan, run, summary_of};
 
 /// The report of a run of all ten blocks in which a cell's launches are void as a rule says, by how often the cell was launched before.
 fn report(levels: &[&str], is_void: impl Fn(&Cell, u32) -> bool + Send + Sync + 'static) -> Report {
@@ -64,4 +64,25 @@ fn one_of_many_cells_takes_more_to_stand_out() {
     let few = |cell: &Cell, before: u32| is(cell, "b") && before < 8 && before.is_multiple_of(2);
     assert!(finding(&report(&["a", "b", "c", "d", "e"], few)).is_some_and(|said| said.contains("p = 0.0158")));
     assert_eq!(finding(&report(&["a", "b"], few)), None, "four of fourteen against none of ten");
+}
+
+#[test]
+fn what_ended_a_run_is_shown_by_the_launches_that_did() {
+    let ran = |plan: &Plan, script: fn(&Cell, u32) -> Ends| {
+        let (ledger, end) = run(plan, &mut Scripted::new(script));
+        let found = answer(&ledger, "factor:arm", "outcome");
+        (end, found.verdict, found.evidence.iter().map(|evidence| evidence.trial.map(|trial| trial.0)).collect::<Vec<_>>())
+    };
+    let both = Plan { seed: Some(3), ..plan(&["a", "b"], &[]) };
+    // The first launch of `a` is good, whichever comes first; every one of `b` is void.
+    let (end, verdict, shown) = ran(&both, |cell, _| if is(cell, "b") { Ends::VoidsLaunched } else { Ends::Completes });
+    assert!(matches!(end, RunEnd::Invalid { .. }), "{end:?}");
+    assert_eq!((verdict, shown.len()), (Verdict::Invalid, 3), "{shown:?}");
+    let good = shown.first() == Some(&Some(2));
+    assert_eq!(shown, if good { [2, 3, 4] } else { [1, 2, 3] }.map(Some), "the void launches, and no good one");
+    // A baseline that is not what it was declared to be: the launch that shows it, after one that did not.
+    let gated = Plan { expect: Expect::Completed, ..plan(&["a", "b"], &[]) };
+    let (end, _, shown) = ran(&gated, |_, before| if before == 0 { Ends::Completes } else { Ends::Fails("odd") });
+    assert!(matches!(end, RunEnd::Gated { .. }), "{end:?}");
+    assert_eq!(shown, [Some(2)]);
 }
