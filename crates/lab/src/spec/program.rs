@@ -46,7 +46,20 @@ pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'
     program.timeout = span(&table, "timeout", false, problems).unwrap_or(DEFAULT_TIMEOUT);
     program.stall = span(&table, "stall", false, problems).unwrap_or(DEFAULT_STALL);
     program.grace = span(&table, "grace", true, problems).unwrap_or(DEFAULT_GRACE);
+    refuse_endless_ready(&program, &table, problems);
     program
+}
+
+/// Refuses conditions that must hold for longer than a launch may take: no launch could be seen to be ready within its limit.
+fn refuse_endless_ready(program: &Program, table: &Table<'_>, problems: &mut Problems<'_>) {
+    let Some(stable) = program.ready.as_ref().and_then(|ready| ready.stable).filter(|stable| *stable >= program.timeout) else { return };
+    let of_ready = table.get("ready").filter(|item| item.value.is_table()).and_then(|item| item.entries(problems));
+    let Some(item) = of_ready.and_then(|ready| ready.get("stable")) else { return };
+    let limit = if table.get("timeout").is_some() { "`program.timeout`" } else { "`program.timeout`, where the file does not say," };
+    let (stable, timeout) = (stable.as_secs_f64(), program.timeout.as_secs_f64());
+    let problem =
+        item.invalid(&format!("is {stable} s, and {limit} is {timeout} s: no launch could be seen to hold so long within its limit"));
+    problems.push(&item.span, problem.help("shorten `stable`, or raise `timeout` to more than the start and `stable` take together"));
 }
 
 /// Reads the Python of a program: a path relative to the folder of the file, or a name that is looked for on the program's PATH.

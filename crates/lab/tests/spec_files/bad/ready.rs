@@ -195,3 +195,18 @@ fn a_treatment_names_what_is_to_be_seen() {
       ^ a whole number
     "###);
 }
+
+#[test]
+fn what_must_hold_for_longer_than_a_launch_may_take_is_refused() {
+    let timed = |limit: &str, stable: &str| {
+        shown(&format!("program = {{ command = ['serve'], {limit}ready = {{ log = 'up', stable = '{stable}' }} }}\nplan.describe = true"))
+    };
+    assert_snapshot!(timed("timeout = '5s', ", "20s"), @r###"
+    error spec.invalid_value 1:84 "'20s'"
+      `program.ready.stable` is 20 s, and `program.timeout` is 5 s: no launch could be seen to hold so long within its limit
+      help: shorten `stable`, or raise `timeout` to more than the start and `stable` take together
+    "###);
+    assert!(timed("", "15m").contains("where the file does not say, is 900 s"), "{}", timed("", "15m"));
+    assert!(timed("timeout = '5s', ", "5s").contains("spec.invalid_value"));
+    assert!(!timed("timeout = '5s', ", "4s").contains("stable"), "{}", timed("timeout = '5s', ", "4s"));
+}
