@@ -5,13 +5,16 @@
 use indexmap::IndexMap;
 
 use super::item::Item;
-use super::placeholder::template;
+use super::placeholder::{self, template};
 use super::problems::Problems;
 use super::table::Table;
 use crate::plan::Template;
 
 /// Signs that only a shell understands.
 const SHELL_SIGNS: [char; 8] = ['|', '&', ';', '<', '>', '$', '`', '*'];
+
+/// The variable by which Bystander finds the processes of a launch.
+const OWN: &str = "BYSTANDER_TRIAL";
 
 /// Reads the `command` of a table: a list with at least the program in it.
 pub(super) fn command(table: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Template> {
@@ -61,6 +64,7 @@ pub(super) fn environment(item: &Item<'_>, problems: &mut Problems<'_>) -> Index
     for (name, item) in table.items() {
         variable(name, &item, problems);
         if let Some(value) = argument(&item, problems) {
+            placeholder::warn_of_stranger(&value, &item, problems);
             variables.insert(name.to_owned(), value);
         }
     }
@@ -79,6 +83,9 @@ pub(super) fn variables(item: &Item<'_>, problems: &mut Problems<'_>) -> Vec<Str
 fn variable(name: &str, item: &Item<'_>, problems: &mut Problems<'_>) {
     if name.is_empty() || name.contains(['=', '\0']) {
         problems.push(&item.key, item.invalid("is no name of a variable: it is empty, or holds `=` or a null character"));
+    }
+    if name == OWN {
+        problems.push(&item.key, item.invalid("is Bystander's own: by it the processes of a launch are found again"));
     }
 }
 

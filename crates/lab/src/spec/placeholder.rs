@@ -42,14 +42,25 @@ pub(super) fn path(item: &Item<'_>, folder: &Path, problems: &mut Problems<'_>) 
     Some(std::path::absolute(&joined).unwrap_or(joined))
 }
 
+/// Warns of a value that is nothing but a word in braces and no placeholder. Unlike in an argument, which may be a script, that means nothing in a variable.
+pub(super) fn warn_of_stranger(text: &Template, item: &Item<'_>, problems: &mut Problems<'_>) {
+    let word = words(&text.0).next().filter(|word| text.0.trim() == format!("{{{word}}}"));
+    // What comes near to a placeholder was told already.
+    if let Some(word) = word.filter(|word| !PLACEHOLDERS.contains(word) && nearest(word, PLACEHOLDERS).is_none()) {
+        problems.push(&item.span, unknown(word));
+    }
+}
+
+fn unknown(word: &str) -> Diagnostic {
+    let known = PLACEHOLDERS.map(|name| format!("{{{name}}}"));
+    Diagnostic::warning("spec.unknown_placeholder", format!("`{{{word}}}` is no placeholder and stays as it is"))
+        .note(format!("placeholders are {}", choices(known.iter().map(String::as_str))))
+}
+
 fn warn_of_slips(text: &str, span: &Range<usize>, problems: &mut Problems<'_>) {
     for word in words(text).filter(|word| !PLACEHOLDERS.contains(word)) {
         if let Some(near) = nearest(word, PLACEHOLDERS) {
-            let message = format!("`{{{word}}}` is no placeholder and stays as it is");
-            let known = PLACEHOLDERS.map(|name| format!("{{{name}}}"));
-            let problem = Diagnostic::warning("spec.unknown_placeholder", message)
-                .note(format!("placeholders are {}", choices(known.iter().map(String::as_str))));
-            problems.push(span, problem.help(format!("did you mean `{{{near}}}`?")));
+            problems.push(span, unknown(word).help(format!("did you mean `{{{near}}}`?")));
         }
     }
 }

@@ -154,6 +154,13 @@ fn commands_are_lists() {
     error spec.invalid_value 1:53 "\"\\u0000\""
       `program.command[3]` holds a null character, which no process can be given
     "###);
+    assert_snapshot!(shown("program = { command = ['serve', '{x}'], env = { Q = '{x}', R = 'a{x}', S = '{port}', BYSTANDER_TRIAL = '1' } }\nplan.describe = true"), @r###"
+    warning spec.unknown_placeholder 1:53 "'{x}'"
+      `{x}` is no placeholder and stays as it is
+      note: placeholders are `{port}`, `{trial}`, `{number}`, `{python}`, `{folder}`, `{cache}`, `{seed}`, `{gpus}` or `{lane}`
+    error spec.invalid_value 1:84 "BYSTANDER_TRIAL"
+      `program.env.BYSTANDER_TRIAL` is Bystander's own: by it the processes of a launch are found again
+    "###);
     assert_snapshot!(shown("program = ['true']\nplan.describe = true"), @r###"
     error spec.wrong_type 1:11 "['true']"
       `program` must be a table, found a list
