@@ -100,6 +100,7 @@ impl<'a> Watch<'a> {
         let mut facts = TrialFacts::new(order.trial, Scanner::new().finish(), cause::Place::here(command.cwd.clone()));
         facts.expects_ready = plan.program.ready.is_some();
         facts.expects_workload = plan.workload.is_some();
+        facts.workload_limit_s = plan.workload.as_ref().map(|workload| workload.timeout.as_secs_f64());
         let stall = Stall::new(plan.program.stall, folder, &hidden);
         let parts = Parts::new(plan.program.stall, &hidden);
         Self {

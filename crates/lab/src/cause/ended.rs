@@ -59,13 +59,16 @@ pub(super) fn ended_by_itself(facts: &TrialFacts) -> bool {
 
 /// How the workload ended, as evidence.
 pub(super) fn workload_evidence(facts: &TrialFacts) -> Option<Evidence> {
-    let text = workload_words(facts.workload.as_ref()?);
+    let text = workload_words(facts, facts.workload.as_ref()?);
     Some(Evidence { trial: Some(facts.trial), kind: EvidenceKind::Exit, place: "workload".into(), text })
 }
 
-fn workload_words(end: &WorkloadEnd) -> String {
+fn workload_words(facts: &TrialFacts, end: &WorkloadEnd) -> String {
     match (end.timed_out, end.signal, end.exit) {
-        (true, ..) => "the workload reached its time limit".into(),
+        (true, ..) => {
+            let limit = facts.workload_limit_s.map_or_else(String::new, |limit_s| format!(" of {limit_s} s"));
+            format!("the workload reached its time limit{limit}")
+        }
         (_, Some(signal), _) => format!("the workload was ended by {}", signal_name(signal)),
         (_, _, Some(code)) => format!("the workload ended with exit code {code}"),
         _ => "the workload did not end".into(),
@@ -74,7 +77,7 @@ fn workload_words(end: &WorkloadEnd) -> String {
 
 /// The workload did not do what it was asked.
 pub(super) fn workload(facts: &TrialFacts, end: &WorkloadEnd) -> Cause {
-    let words = workload_words(end);
+    let words = workload_words(facts, end);
     let (signature, text) = match &end.last_line {
         Some(line) => (format!("{words}: {}", clip(&mask(&line.text), LAST_WORDS).trim_end()), format!("{words}: {}", line.text)),
         None => (with_last_words(facts, &words), words),
@@ -284,10 +287,14 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
         (_, true) => "starting",
         (_, false) => "running",
     };
-    let what = match state {
-        "stalled" => "it stood still",
-        "starting" => "it was still starting",
-        _ => "it was still running",
+    // A program that is ready reaches its limit only while its workload runs.
+    let worked = facts.ready.is_some() && facts.expects_workload;
+    let what = match (state, worked) {
+        ("stalled", false) => "it stood still",
+        ("stalled", true) => "it was ready, and it stood still while its workload had not ended",
+        (_, true) => "it was ready, and its workload had not ended",
+        ("starting", false) => "it was still starting",
+        (_, false) => "it was still running",
     };
     let measured = facts.progress.as_ref().map_or_else(String::new, |progress| format!(" ({})", progress.text));
     let unready = facts.unready.as_ref().filter(|_| facts.ready.is_none());
@@ -304,6 +311,10 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
     } else {
         text = format!("{text}; it had printed nothing");
     }
+    let of_workload = facts.workload.as_ref().filter(|_| worked).and_then(|end| end.last_line.as_ref());
+    if let Some(line) = of_workload {
+        text = format!("{text}; its workload's last line: {}", clip(line.text.trim(), LAST_WORDS).trim_end());
+    }
     if let Some(found) = &facts.standstill {
         text = format!("{text}; {}", super::standstill::places(facts, found));
     }
@@ -312,6 +323,7 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
     }
     let mut cause = cause(&format!("timeout.{state}"), CauseGroup::Target, signature, text);
     cause.evidence.extend(last.map(|line| line.evidence(facts.trial)));
+    cause.evidence.extend(of_workload.cloned());
     cause.evidence.extend(unready.map(|why| Evidence::sample(facts.trial, "readiness", why)));
     cause.evidence.extend(facts.progress.as_ref().map(|progress| Evidence::sample(facts.trial, "processes", &progress.text)));
     cause.evidence.extend(facts.standstill.iter().flat_map(|found| super::standstill::evidence(facts, found)));

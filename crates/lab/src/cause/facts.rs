@@ -43,6 +43,8 @@ pub struct TrialFacts {
     pub expects_workload: bool,
     /// How that ended; `None` where it never started or had not ended.
     pub workload: Option<WorkloadEnd>,
+    /// How long the workload may take, in seconds; `None` where there is none, or that is not known.
+    pub workload_limit_s: Option<f64>,
     /// The exit code of the main process.
     pub exit: Option<i32>,
     /// The signal that ended the main process.
@@ -99,6 +101,7 @@ impl TrialFacts {
             left: None,
             expects_workload: false,
             workload: None,
+            workload_limit_s: None,
             exit: None,
             signal: None,
             ended: None,

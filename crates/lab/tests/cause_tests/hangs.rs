@@ -165,3 +165,32 @@ fn a_scanner_tells_while_it_reads() {
     assert_eq!(told[2], (true, false), "its last line is enough");
     assert_eq!(told.last(), Some(&(true, true)));
 }
+
+#[test]
+fn a_limit_that_is_reached_under_load_says_that_it_was_ready_and_what_had_not_ended() {
+    let limit = stopped(90, StopWhy::TimeLimit { limit_s: 8.0 });
+    let moving = |moving| Some(Progress { moving, text: "measured".into() });
+    let last = bystander_model::evidence::Evidence::log(bystander_model::ids::TrialId(1), Stream::Workload, 3, "x=3");
+    let workload = Some(WorkloadEnd { exit: None, signal: Some(15), timed_out: false, last_line: Some(last) });
+    let facts = TrialFacts {
+        stopped: limit,
+        standstill: None,
+        ready: ready(1),
+        expects_workload: true,
+        progress: moving(true),
+        workload,
+        ..stalled("server ready\n")
+    };
+    let (outcome, cause) = judge(&facts);
+    assert_eq!((outcome, cause.class.as_str()), (Outcome::TimedOut, "timeout.running"));
+    assert!(cause.text.starts_with("it was ready, and its workload had not ended at the time limit of 8 s (measured); "), "{}", cause.text);
+    assert!(cause.text.ends_with("server ready; its workload's last line: x=3"), "{}", cause.text);
+    assert!(cause.evidence.iter().any(|evidence| evidence.place == "workload:3"), "{:?}", cause.evidence);
+    let still = TrialFacts { progress: moving(false), ..facts.clone() };
+    assert!(judge(&still).1.text.starts_with("it was ready, and it stood still while its workload had not ended at"));
+    // The workload's own limit has its number.
+    let late = Some(WorkloadEnd { exit: None, signal: None, timed_out: true, last_line: None });
+    let late = TrialFacts { stopped: stopped(90, StopWhy::Done), workload: late, workload_limit_s: Some(2.5), ..facts };
+    let (_, cause) = judge(&late);
+    assert!(cause.text.contains("the workload reached its time limit of 2.5 s"), "{}", cause.text);
+}
