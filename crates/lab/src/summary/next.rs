@@ -4,7 +4,9 @@
 //! before an edit.
 
 use bystander_model::cell::Cell;
+use bystander_model::event::TrialEnd;
 use bystander_model::evidence::EvidenceKind;
+use bystander_model::outcome::Outcome;
 use bystander_model::report::{Alternatives, Answer, Means, NextStep, Verdict};
 
 use super::plan::blocks_done;
@@ -168,10 +170,11 @@ impl Steps<'_> {
         self.found.push(NextStep { about, means, launches, seconds, text });
     }
 
-    /// What so many launches take, by the mean of those that ended.
+    /// What so many launches take, by the mean of those that came to their end: one that was interrupted or void says nothing of how long one takes.
     fn seconds_of(&self, launches: u32) -> Option<f64> {
-        let took: Vec<f64> =
-            self.ledger.trials.values().filter_map(|trial| trial.end.as_ref()).map(|end| end.wall_s).filter(|s| *s > 0.0).collect();
+        let whole = |end: &&Box<TrialEnd>| !matches!(end.outcome, Outcome::Interrupted | Outcome::Void);
+        let ends = self.ledger.trials.values().filter_map(|trial| trial.end.as_ref()).filter(whole);
+        let took: Vec<f64> = ends.map(|end| end.wall_s).filter(|s| *s > 0.0).collect();
         let mean = took.iter().sum::<f64>() / took.len() as f64;
         (!took.is_empty()).then(|| mean * f64::from(launches) / f64::from(self.ledger.plan.lane_count()))
     }

@@ -321,7 +321,11 @@ pub(super) fn exact(effect: &Effect) -> Option<Needs> {
 
 /// What an effect rests on: a line of each cell, and every value that was paired.
 pub(super) fn evidence(ledger: &Ledger, name: &str, metric: &Metric, treated: &Cell, control: &Cell, effect: &Effect) -> Vec<Evidence> {
-    let first = |cell| ledger.data(cell).find_map(|trial| trial.end.as_ref()?.metric_evidence.get(name).cloned());
+    let first = |cell| {
+        let stated = ledger.data(cell).find_map(|trial| trial.end.as_ref()?.metric_evidence.get(name).cloned());
+        // What Bystander times itself has no line: the launch is the place.
+        stated.or_else(|| ledger.data(cell).find_map(|trial| Some(Evidence::sample(trial.id, name, &figure(value(trial, name)?)))))
+    };
     let mut evidence: Vec<Evidence> = [first(control), first(treated)].into_iter().flatten().collect();
     let list = |values: &mut dyn Iterator<Item = f64>| values.map(figure).collect::<Vec<_>>().join(", ");
     let [x, y] = &effect.all;

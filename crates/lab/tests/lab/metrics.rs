@@ -23,6 +23,11 @@ fn metrics_without_variation_have_no_interval() {
     assert_eq!((effect.verdict, effect.interval), (Verdict::Effect, None));
     assert!(effect.text.contains("\u{2212}314 tokens, identical in 5 launches"), "{}", effect.text);
     assert!(effect.rule.as_deref().is_some_and(|rule| rule.starts_with("values that do not vary have no interval")), "{:?}", effect.rule);
+    // What has no line of its own is shown by the launches that were measured.
+    let shown: Vec<_> = effect.evidence.iter().filter_map(|evidence| Some((evidence.trial?, evidence.text.as_str()))).collect();
+    let of = |value: &str| shown.iter().find(|(_, text)| *text == value).and_then(|(trial, _)| ledger.trials.get(trial));
+    assert!(of("159171").is_some_and(|trial| trial.slot.cell.levels["arm"] == "a"), "{shown:?}");
+    assert!(of("158857").is_some_and(|trial| trial.slot.cell.levels["arm"] == "b"), "{shown:?}");
     let inert = answer(&ledger, "instrument:probe", "tokens");
     assert_eq!(inert.verdict, Verdict::Inert);
     assert!(inert.text.contains("identical in 5 launches"), "{}", inert.text);
