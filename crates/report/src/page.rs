@@ -1,11 +1,14 @@
 //! A page of text that is built from top to bottom: headings, wrapped paragraphs with a lead, tables.
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::prose::{GLUE, wrap};
 use crate::style::{Role, Style};
+
+/// The blanks around a column.
+const PADDING: usize = 2;
 
 /// A page that is being written.
 pub(crate) struct Page<'a> {
@@ -57,8 +60,25 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Writes a table without lines, wrapped to the width of the page.
-    pub(crate) fn table(&mut self, header: &[String], rows: &[Vec<String>]) {
+    /// Writes a table without lines, wrapped to the width of the page between words. Where the words of all columns do not fit beside each other, it
+    /// becomes several tables, each with the first columns, which say what a row is about.
+    pub(crate) fn table(&mut self, keys: usize, header: &[String], rows: &[Vec<String>]) {
+        let columns = header.len().max(rows.iter().map(Vec::len).max().unwrap_or(0));
+        let least: Vec<usize> = (0..columns).map(|column| longest_word(column, header, rows) + PADDING).collect();
+        let groups = groups(keys, &least, self.style.width);
+        for (index, group) in groups.iter().enumerate() {
+            if index > 0 {
+                self.push_line("");
+            }
+            let pick = |row: &[String]| group.iter().map(|column| row.get(*column).cloned().unwrap_or_default()).collect::<Vec<_>>();
+            let head = if header.is_empty() { Vec::new() } else { pick(header) };
+            let of_group: Vec<usize> = group.iter().map(|column| least[*column]).collect();
+            self.one_table(&head, &rows.iter().map(|row| pick(row)).collect::<Vec<_>>(), &of_group);
+        }
+    }
+
+    /// Writes a table whose columns are at least so wide, where that is possible.
+    fn one_table(&mut self, header: &[String], rows: &[Vec<String>], least: &[usize]) {
         let mut table = Table::new();
         let width = u16::try_from(self.style.width).unwrap_or(u16::MAX);
         table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
@@ -67,6 +87,11 @@ impl<'a> Page<'a> {
         }
         for row in rows {
             table.add_row(row.clone());
+        }
+        if self.style.width > 0 && least.iter().sum::<usize>() <= self.style.width {
+            for (column, least) in table.column_iter_mut().zip(least) {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(u16::try_from(*least).unwrap_or(u16::MAX))));
+            }
         }
         for line in table.lines() {
             // The columns come with one space before them; sections are indented by two.
@@ -86,5 +111,61 @@ impl<'a> Page<'a> {
 
     pub(crate) fn finish(self) -> String {
         self.style.signs(self.text)
+    }
+}
+
+/// The longest word of a column, in columns of the screen.
+fn longest_word(column: usize, header: &[String], rows: &[Vec<String>]) -> usize {
+    let cells = std::iter::once(header).chain(rows.iter().map(Vec::as_slice)).filter_map(|row| row.get(column));
+    cells.flat_map(|cell| cell.split([' ', '\n'])).map(str::width).max().unwrap_or(0)
+}
+
+/// The columns of each table, all in one where they fit. The first `keys` columns are in each; one more is, whether it fits or not.
+fn groups(keys: usize, least: &[usize], width: usize) -> Vec<Vec<usize>> {
+    let keys = keys.min(least.len());
+    if width == 0 || least.iter().sum::<usize>() <= width {
+        return vec![(0..least.len()).collect()];
+    }
+    let taken: usize = least[..keys].iter().sum();
+    let (mut groups, mut used) = (vec![(0..keys).collect::<Vec<usize>>()], taken);
+    for (column, wide) in least.iter().enumerate().skip(keys) {
+        if used + wide > width && groups.last().is_some_and(|group| group.len() > keys) {
+            groups.push((0..keys).collect());
+            used = taken;
+        }
+        used += wide;
+        groups.last_mut().into_iter().for_each(|group| group.push(column));
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Page, groups};
+    use crate::style::Style;
+
+    #[test]
+    fn columns_that_do_not_fit_go_into_further_tables_with_the_first_ones() {
+        assert_eq!(groups(1, &[5, 10, 10, 10], 40), [vec![0, 1, 2, 3]]);
+        assert_eq!(groups(1, &[5, 10, 10, 10], 30), [vec![0, 1, 2], vec![0, 3]]);
+        assert_eq!(groups(1, &[5, 90, 10], 30), [vec![0, 1], vec![0, 2]], "what is too wide alone stands alone");
+        assert_eq!(groups(2, &[40, 40], 30), [vec![0, 1]]);
+        assert_eq!(groups(0, &[], 30), [Vec::<usize>::new()]);
+    }
+
+    #[test]
+    fn no_word_of_a_table_is_broken_where_there_is_room_for_it() {
+        let header: Vec<String> = (0..14).map(|column| format!("instrument{column} (median, bytes)")).collect();
+        let row: Vec<String> = (0..14).map(|column| format!("10,407,9{column:02} (n = 3)")).collect();
+        for width in [44, 60, 80, 120, 200] {
+            let style = Style { width, ..Style::default() };
+            let mut page = Page::new(&style);
+            page.table(2, &header, std::slice::from_ref(&row));
+            let text = page.finish();
+            for word in header.iter().chain(&row).flat_map(|cell| cell.split(' ')) {
+                assert!(text.split_whitespace().any(|shown| shown == word), "{word} at {width}:\n{text}");
+            }
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        }
     }
 }

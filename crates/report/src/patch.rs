@@ -95,7 +95,7 @@ fn edits(page: &mut Page<'_>, report: &PatchReport) {
         let texts = [&edit.name, word(edit.state), &edit.file.to_string_lossy(), &made, &expires, &edit.by, &edit.id];
         texts.iter().map(|text| clean(text)).collect()
     };
-    page.table(&header, &listed.iter().map(row).collect::<Vec<Vec<String>>>());
+    page.table(1, &header, &listed.iter().map(row).collect::<Vec<Vec<String>>>());
     if undone > UNDONE {
         page.indented(&format!("{} older ones, undone: --json lists them", undone - UNDONE));
     }

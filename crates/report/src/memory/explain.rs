@@ -201,5 +201,5 @@ fn compared(page: &mut Page<'_>, compared: &[Compared]) {
             vec![clean(&one.name), clean(&one.first), clean(&one.second), difference]
         })
         .collect();
-    page.table(&header, &rows);
+    page.table(1, &header, &rows);
 }

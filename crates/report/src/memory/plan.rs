@@ -133,7 +133,7 @@ fn beside(page: &mut Page<'_>, planned: &Planned) {
             of_engine(column, column.fraction.map(|fraction| fraction.recommended.map_or_else(|| "none".to_owned(), number::figure)))
         }),
     ];
-    page.table(&header, &rows);
+    page.table(1, &header, &rows);
 }
 
 fn thousandths(x: Figure) -> Figure {
@@ -151,5 +151,5 @@ fn fractions(page: &mut Page<'_>, table: &[Row]) {
             vec![number::figure(row.fraction), tokens, requests, number::ranged(hundredths(row.headroom_gib))]
         })
         .collect();
-    page.table(&header, &rows);
+    page.table(1, &header, &rows);
 }

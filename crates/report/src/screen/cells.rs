@@ -35,7 +35,7 @@ fn write_up_to(page: &mut Page<'_>, report: &Report, most_rows: usize, most_sign
     }
     header.extend(metrics.iter().map(|(metric, unit)| format!("{} (median{})", clean(metric), unit_said(*unit))));
     let rows: Vec<Vec<String>> = report.cells.iter().take(most_rows).map(|cell| row(cell, &signatures, &metrics)).collect();
-    page.table(&header, &rows);
+    page.table(first.levels.len() + 1, &header, &rows);
     if report.cells.len() > most_rows {
         page.indented(&format!("\u{2026} {} (show --why)", count(report.cells.len() - most_rows, "more cell", "more cells")));
     }

@@ -18,7 +18,7 @@ pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
     header.extend(["instrument", "failed requests"].map(str::to_owned));
     header.extend(known.iter().map(|name| name.replace('_', " ")));
     let rows: Vec<Vec<String>> = report.cells.iter().take(ROWS).filter_map(|cell| row(report, cell, &known)).collect();
-    page.table(&header, &rows);
+    page.table(first.levels.len() + 1, &header, &rows);
 }
 
 fn has(trial: &TrialReport, name: &str) -> bool {

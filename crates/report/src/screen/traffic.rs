@@ -15,7 +15,7 @@ pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
     page.heading("Traffic (medians over launches)");
     let mut header: Vec<String> = first.levels.keys().map(|factor| clean(factor)).collect();
     header.extend(["instrument", "failed requests", "tokens/s", "TTFT p50, p99", "inter-token p50, p99"].map(str::to_owned));
-    page.table(&header, &rows);
+    page.table(first.levels.len() + 1, &header, &rows);
 }
 
 fn row(report: &Report, cell: &CellReport) -> Option<Vec<String>> {
