@@ -60,6 +60,14 @@ pub enum AskError {
         /// The address.
         url: String,
     },
+    /// The tree listens on that port at other addresses alone.
+    #[error("ask {url}: the trial listens on that port at {} alone", listed(.at))]
+    Elsewhere {
+        /// The address.
+        url: String,
+        /// Where it listens.
+        at: Vec<std::net::IpAddr>,
+    },
     /// Somebody else listens there, or both do.
     #[error("ask {url}: {} listens there, which is not of this trial", who(.by))]
     Foreign {
@@ -130,11 +138,16 @@ fn target(url: &str) -> Result<HttpTarget, AskError> {
     })
 }
 
+fn listed(at: &[std::net::IpAddr]) -> String {
+    at.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}
+
 /// The process of the tree that takes connections to these addresses, where nobody else can.
 fn own(target: &HttpTarget, root: u32) -> Result<Holder, AskError> {
     match owner::look(target.port, &target.addresses, root) {
         Look::Own(own) => Ok(own.holder),
         Look::Nobody => Err(AskError::Nobody { url: target.url.clone() }),
+        Look::Elsewhere(at) => Err(AskError::Elsewhere { url: target.url.clone(), at }),
         Look::Foreign { socket, .. } => {
             let pid = holder_of(socket.inode, procfs::all_pids());
             Err(AskError::Foreign { url: target.url.clone(), by: Box::new(holder(socket, pid)) })

@@ -40,6 +40,8 @@ pub(crate) struct HttpTarget {
     pub(crate) port: u16,
     /// Every address that the host stands for: the connection may go to any of them.
     pub(crate) addresses: Vec<IpAddr>,
+    /// The host as it is written.
+    host: String,
 }
 
 impl HttpTarget {
@@ -54,7 +56,12 @@ impl HttpTarget {
         let found = (name, port).to_socket_addrs().map_err(|source| AddressError::UnknownHost { url: url.to_owned(), source })?;
         // Servers listen on 0.0.0.0, and people write the same into the address: it means this machine.
         let addresses = found.map(|found| if found.ip().is_unspecified() { loopback_like(found.ip()) } else { found.ip() }).collect();
-        Ok(Self { url: url.to_owned(), port, addresses })
+        Ok(Self { url: url.to_owned(), port, addresses, host: name.to_owned() })
+    }
+
+    /// Its addresses in words: a name stands for other addresses on other machines.
+    pub(crate) fn place(&self, listed: &str) -> String {
+        if self.host.parse::<IpAddr>().is_ok() { listed.to_owned() } else { format!("{listed}, which `{}` stands for here", self.host) }
     }
 }
 
@@ -73,6 +80,9 @@ mod tests {
     fn an_address_is_taken_apart() {
         let target = HttpTarget::parse("http://127.0.0.1:8123/health?x=1").expect("parses");
         assert_eq!((target.port, target.addresses), (8123, vec!["127.0.0.1".parse().expect("an address")]));
+        assert_eq!(target.place("::1"), "::1");
+        let named = HttpTarget::parse("http://localhost:1/").expect("parses");
+        assert_eq!(named.place("127.0.0.1"), "127.0.0.1, which `localhost` stands for here");
         assert_eq!(HttpTarget::parse("http://[::1]/").expect("parses").port, 80);
         assert_eq!(HttpTarget::parse("http://0.0.0.0:1/").expect("parses").addresses[0].to_string(), "127.0.0.1");
     }

@@ -15,7 +15,7 @@ const TURN: Duration = Duration::from_millis(50);
 pub(crate) fn ask(checks: &Checks, subject: &Subject, server: Server, limit: Duration, is_over: &dyn Fn() -> bool) -> Reply {
     let mut memory = Memory::new();
     let target = server.target.clone();
-    let own = match checks.own(target.port, &target.addresses, subject, &mut memory) {
+    let own = match checks.own(target.port, Some(&target), subject, &mut memory) {
         Ok(own) => own,
         Err(why) => return Reply::Unasked(why),
     };

@@ -1,5 +1,6 @@
 //! The conditions of one trial, and one look at those that cost little: lines, the program's word, a file, ports and HTTP addresses.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
@@ -186,13 +187,13 @@ impl Checks {
         let (mut listener, mut since) = (None, TimeNs(0));
         let mut at = |found: TimeNs| since = since.max(found);
         if let Some(port) = self.port {
-            match self.own(port, &[], subject, memory) {
+            match self.own(port, None, subject, memory) {
                 Ok(own) => listener = Some(own.holder),
                 Err(why) => missing.push(why),
             }
         }
         if let Some(server) = &self.server {
-            match self.own(server.target.port, &server.target.addresses, subject, memory) {
+            match self.own(server.target.port, Some(&server.target), subject, memory) {
                 Ok(own) => listener = listener.or(Some(own.holder)),
                 Err(why) => missing.push(why),
             }
@@ -224,7 +225,7 @@ impl Checks {
         }
         let mut answers = Vec::new();
         for (target, wanted) in &self.http {
-            let own = self.own(target.port, &target.addresses, subject, memory)?;
+            let own = self.own(target.port, Some(target), subject, memory)?;
             *asked = true;
             let answer = http::get(&memory.agent, &target.url, wanted.body.is_some()).inspect_err(|error| memory.silent |= error.silent)?;
             let matched = wanted.holds(&target.url, &answer)?;
@@ -239,19 +240,21 @@ impl Checks {
         Ok(answers)
     }
 
-    /// Makes sure that the tree alone listens on a port; a stranger is remembered.
-    pub(crate) fn own(&self, port: u16, addresses: &[std::net::IpAddr], subject: &Subject, memory: &mut Memory) -> Result<Own, String> {
-        match owner::look(port, addresses, subject.keeper) {
+    /// Makes sure that the tree alone listens on a port, at the addresses of a target where one is asked; a stranger is remembered.
+    pub(crate) fn own(&self, port: u16, target: Option<&HttpTarget>, subject: &Subject, memory: &mut Memory) -> Result<Own, String> {
+        match owner::look(port, target.map_or(&[], |target| target.addresses.as_slice()), subject.keeper) {
             Look::Own(own) => {
                 memory.port_ns.get_or_insert_with(|| subject.clock.now());
                 Ok(own)
             }
             Look::Nobody => Err(format!("no process of the trial listens on port {port}")),
-            Look::Foreign { socket, shared } => {
+            Look::Elsewhere(at) => Err(listens_elsewhere(port, &at, target)),
+            Look::Foreign { socket, shared, elsewhere } => {
                 memory.strangers.push(socket);
-                Err(match shared {
-                    false => format!("no process of the trial listens on port {port}, but somebody else does"),
-                    true => format!("somebody else listens on port {port} too, and may get the connections"),
+                Err(match (shared, elsewhere.as_slice()) {
+                    (true, _) => format!("somebody else listens on port {port} too, and may get the connections"),
+                    (false, []) => format!("no process of the trial listens on port {port}, but somebody else does"),
+                    (false, at) => format!("{}; somebody else listens there", listens_elsewhere(port, at, target)),
                 })
             }
         }
@@ -259,13 +262,20 @@ impl Checks {
 
     /// Makes sure that an answer came from where the question was meant to go.
     pub(crate) fn confirm(&self, target: &HttpTarget, before: &Own, subject: &Subject, memory: &mut Memory) -> Result<(), String> {
-        let after = self.own(target.port, &target.addresses, subject, memory)?;
+        let after = self.own(target.port, Some(target), subject, memory)?;
         if after.is_same(before) {
             Ok(())
         } else {
             Err(format!("the sockets at port {} changed while {} was asked", target.port, target.url))
         }
     }
+}
+
+/// That the trial listens on a port, and not where it is asked.
+fn listens_elsewhere(port: u16, at: &[IpAddr], target: Option<&HttpTarget>) -> String {
+    let listed = |all: &[IpAddr]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
+    let asked = target.map_or_else(String::new, |target| format!(", and not at {}", target.place(&listed(&target.addresses))));
+    format!("a process of the trial listens on port {port} at {}{asked}", listed(at))
 }
 
 /// The patterns and the line that each of them matched first; the owner of the trial writes, the thread of readiness reads.

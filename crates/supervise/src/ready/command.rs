@@ -49,6 +49,6 @@ pub(crate) fn run(check: &CommandCheck, is_over: impl Fn() -> bool) -> Result<()
     match finished.exit.filter(|_| ended) {
         Some(exit) if exit.status.success() => Ok(()),
         Some(exit) => Err(format!("`{name}` ended with {}{said}", exit.status)),
-        None => Err(format!("`{name}` had not ended after {} s and was killed{said}", check.limit.as_secs_f64())),
+        None => Err(format!("`{name}` had not ended at its limit of {} s and was killed{said}", check.limit.as_secs_f64())),
     }
 }

@@ -62,6 +62,9 @@ pub(crate) struct Watch {
     suspects: BTreeSet<u64>,
     reported: BTreeSet<u64>,
     command_runs: u32,
+    /// Why the last run of the command, and the last completion that was asked for, did not end well: that stands while the next one runs.
+    command_failed: Option<String>,
+    generation_failed: Option<String>,
 }
 
 impl Watch {
@@ -77,6 +80,8 @@ impl Watch {
             suspects: BTreeSet::new(),
             reported: BTreeSet::new(),
             command_runs: 0,
+            command_failed: None,
+            generation_failed: None,
         }
     }
 
@@ -163,8 +168,10 @@ impl Watch {
         if let Some(check) = &checks.command {
             self.command_runs += 1;
             let name = check.command.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            self.say(format!("`{name}` is still running"));
-            command::run(check, || self.is_over())?;
+            self.say(self.command_failed.clone().unwrap_or_else(|| format!("`{name}` is still running")));
+            let ran = command::run(check, || self.is_over());
+            self.command_failed = ran.as_ref().err().cloned();
+            ran?;
             since = self.subject.clock.now();
             let argv = check.command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             command_seen = Some(CommandSeen { argv, runs: self.command_runs });
@@ -187,12 +194,14 @@ impl Watch {
     fn generate(&mut self, server: &Server) -> Result<Generation, String> {
         let checks = Arc::clone(&self.checks);
         let target = &server.target;
-        let own = checks.own(target.port, &target.addresses, &self.subject, &mut self.memory)?;
+        let own = checks.own(target.port, Some(target), &self.subject, &mut self.memory)?;
         self.levels.port = self.memory.port_ns;
         let model = server.model(&self.memory.agent).map_err(|lapse| lapse.why)?;
         self.levels.models.get_or_insert_with(|| self.subject.clock.now());
-        self.say(server.asking());
-        let completion = server.complete(&self.memory.agent, &model, || self.is_over())?;
+        self.say(self.generation_failed.clone().unwrap_or_else(|| server.asking()));
+        let completion = server.complete(&self.memory.agent, &model, || self.is_over());
+        self.generation_failed = completion.as_ref().err().cloned();
+        let completion = completion?;
         checks.confirm(target, &own, &self.subject, &mut self.memory)?;
         self.levels.generation.get_or_insert_with(|| self.subject.clock.now());
         Ok(Generation { url: completion.url, model, text: completion.text, tokens: completion.tokens, listener: own.holder })

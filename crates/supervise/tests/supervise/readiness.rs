@@ -10,7 +10,7 @@ use std::time::Duration;
 use bystander_model::evidence::Stream;
 use bystander_supervise::{Canceller, HttpCheck, ReadySpec, Trial, TrialEvent, pick_free_port};
 
-use crate::bench::{Told, World, is_ready, pattern, proof, wait_for};
+use crate::bench::{Told, World, is_ready, pattern, proof, wait_for, wait_unready};
 
 /// A server whose child answers; the parent closes its copy of the socket.
 const FORKED: &str = r#"
@@ -192,4 +192,24 @@ fn the_wait_ends_at_once_when_it_is_cancelled() {
     }
     assert_eq!(waiter.join().expect("does not panic").signal(), Some(9));
     assert!(canceller.is_cancelled());
+}
+
+#[test]
+fn a_server_that_listens_at_another_address_is_told_as_that() {
+    if TcpListener::bind("[::1]:0").is_err() {
+        eprintln!("skipped: this machine has no IPv6");
+        return;
+    }
+    let world = World::new();
+    let port = pick_free_port().expect("a port");
+    let script = "import socket, sys, time; s = socket.create_server(('::1', int(sys.argv[1])), family=socket.AF_INET6); time.sleep(600)";
+    let spec = ReadySpec { http: vec![HttpCheck::any(format!("http://127.0.0.1:{port}/"))], ..ReadySpec::default() };
+    let mut trial = Trial::start(World::ready(world.spec(&["python3", "-c", script, &port.to_string()]), spec)).expect("starts");
+    let mut events = Vec::new();
+    let words = format!("a process of the trial listens on port {port} at ::1, and not at 127.0.0.1");
+    wait_unready(&mut trial, &mut events, &words);
+    // Somebody else who listens where it is asked does not make that untrue.
+    let _foreign = TcpListener::bind(("127.0.0.1", port)).expect("binds");
+    wait_unready(&mut trial, &mut events, &format!("{words}; somebody else listens there"));
+    Told::finish(&mut trial, Duration::ZERO, events);
 }

@@ -110,8 +110,26 @@ fn a_command_that_hangs_is_killed_with_all_that_it_started() {
     let spec = command(&world, "setsid sleep 600 & echo waits; sleep 600", Duration::from_millis(400));
     let mut trial = Trial::start(World::ready(world.spec(&["sleep", "600"]), spec)).expect("starts");
     let mut events = Vec::new();
-    wait_unready(&mut trial, &mut events, "`sh` had not ended after 0.4 s and was killed");
+    wait_unready(&mut trial, &mut events, "`sh` had not ended at its limit of 0.4 s and was killed");
     trial.finish(Duration::ZERO, |_| {});
     trial.close();
     until("nothing of the command is left", LIMIT, || carrying("CHECK", &world.marker).is_empty());
+}
+
+#[test]
+fn how_a_command_ended_stands_while_it_runs_again() {
+    let world = World::new();
+    // The first run fails, and the second one does not end by itself.
+    let script = "[ -e ran ] || { : > ran; exit 7; }; : > again; exec sleep 600";
+    let mut trial = Trial::start(World::ready(world.spec(&["sleep", "600"]), command(&world, script, LIMIT))).expect("starts");
+    let mut events = Vec::new();
+    wait_unready(&mut trial, &mut events, "`sh` ended with exit code 7");
+    // What is said of a run is said before it begins.
+    until("it runs again", LIMIT, || world.path("again").exists());
+    while let Some(event) = trial.next(Duration::from_millis(5)) {
+        events.push(event);
+    }
+    assert_eq!(trial.unready().as_deref(), Some("`sh` ended with exit code 7"));
+    trial.finish(Duration::ZERO, |_| {});
+    trial.close();
 }
