@@ -50,7 +50,7 @@ pub fn why(report: &Report, style: &Style) -> String {
 }
 
 /// Renders the way from one answer to its evidence: the verdict, the rule and its numbers, the trials that were counted, their lines. `name` is what the
-/// answer is about, with or without its kind, or a part of a claim; a metric; `X on METRIC`; or the name of a log of an earlier run. `None` where it is none
+/// answer is about, with or without its kind, or a part of a claim; a metric; `X on METRIC`; `on METRIC`; or the name of a log of an earlier run. `None` where it is none
 /// of these.
 #[must_use]
 pub fn why_of(report: &Report, name: &str, style: &Style) -> Option<String> {
@@ -107,7 +107,8 @@ fn named<'a>(report: &'a Report, name: &str) -> Vec<&'a Answer> {
     if let Some((subject, metric)) = name.rsplit_once(" on ") {
         return subjects(report, subject).into_iter().filter(|answer| is_on(answer, metric)).collect();
     }
-    report.answers.iter().filter(|answer| is_on(answer, name) && !answer.about.starts_with("hypothesis:")).collect()
+    let metric = name.trim().strip_prefix("on ").unwrap_or(name);
+    report.answers.iter().filter(|answer| is_on(answer, metric) && !answer.about.starts_with("hypothesis:")).collect()
 }
 
 /// The answers whose whole subject a name is, or else those whose claim it is a part of.

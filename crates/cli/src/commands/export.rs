@@ -18,7 +18,7 @@ use super::found::{ARCHIVE_ENDS, Found, Place, of_archive};
 use super::{show, watch};
 use crate::args::ExportArgs;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, quoted};
 
 /// The folder of output files in an archive.
 pub(super) const LOGS: &str = "logs";
@@ -43,9 +43,22 @@ pub(crate) fn run(args: &ExportArgs, named: Option<&Path>, output: &mut Output) 
         add_experiment(&mut packer, &found, state)?;
     }
     kept::add(&mut packer, &found.record.id, &found.store, state)?;
-    let manifest = packer.write(&to).map_err(|error| of_archive(&error))?;
+    let manifest = packer.write(&to).map_err(|error| unwritten(&error, &to))?;
     output.exported(&manifest, &to);
     Ok(ExitCode::SUCCESS)
+}
+
+/// An archive that could not be written: where its folder is missing, that is what to mend.
+fn unwritten(error: &ArchiveError, to: &Path) -> Failure {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
+    match folder {
+        Some(folder) if matches!(error, ArchiveError::Io { .. }) => {
+            let there = if folder.symlink_metadata().is_ok() { "it is no folder" } else { "there is no such folder" };
+            Failure::user(format!("failed to write the archive to {}: {there}", folder.display()))
+                .hint(format!("make the folder first (`mkdir -p {}`), or name another file with -o", quoted(folder)))
+        }
+        _ => of_archive(error),
+    }
 }
 
 fn add_watched(packer: &mut Packer, found: &Found) -> Result<(), Failure> {

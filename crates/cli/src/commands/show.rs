@@ -88,7 +88,14 @@ fn one_answer(report: &Report, name: &str, output: &mut Output, ledger: &Ledger)
     Err(if known.is_empty() {
         failure.hint("it has none yet")
     } else {
-        let on = format!("its answers are about {}, on {}", known.join(", "), metrics.join(", "));
+        let example = report.answers.iter().find(|answer| !answer.about.starts_with("hypothesis:"));
+        let both =
+            example.map_or_else(String::new, |answer| format!("; both together is a name too: \"{} on {}\"", answer.about, answer.metric));
+        let on = format!(
+            "its answers are about {}; its metrics are {}: each of these is a name for `--why`{both}",
+            known.join(", "),
+            metrics.join(", ")
+        );
         let logs = report.old_logs.iter().map(|one| one.log.name.as_str()).collect::<Vec<_>>();
         failure.hint(if logs.is_empty() { on } else { format!("{on}; logs of earlier runs are {}", logs.join(", ")) })
     })

@@ -71,12 +71,15 @@ pub(super) fn body(plan: &Plan, checkup: &Checkup, power: &[String]) -> String {
     let ready = plan.program.ready.iter().flat_map(Ready::words);
     lines.splice(2..2, ready.map(|words| format!("ready     {words}")));
     lines.extend(treatments(plan));
-    lines.extend(
-        checkup.placed.iter().filter(|(name, _)| !plan.left_out.contains_key(*name)).map(|(name, place)| format!("{name:8}  {place}")),
-    );
+    lines.extend(checkup.placed.iter().filter(|(name, _)| put_in(plan, name)).map(|(name, place)| format!("{name:8}  {place}")));
     lines.extend(plan.left_out.iter().map(|(name, why)| format!("left out  {name}: {why}")));
     lines.extend(power.iter().map(|sentence| format!("decides   {sentence}")));
     lines.join("\n")
+}
+
+/// Whether some level holds a probe or an edit: what all of its levels were left out with is not put in.
+fn put_in(plan: &Plan, name: &str) -> bool {
+    plan.instruments.values().flatten().any(|held| held == name)
 }
 
 /// A limit as people write one: without the zeros of whole minutes and hours.
@@ -153,7 +156,7 @@ pub(super) fn dry_run(plan: &Plan, checkup: &Checkup, power: &[String]) -> DryRu
         plan: serde_json::to_value(plan).unwrap_or_default(),
         launches: launches(plan).map(|launches| launches as u64),
         tries: VOIDS_THAT_END as u64,
-        placed: checkup.placed.clone(),
+        placed: checkup.placed.iter().filter(|(name, _)| put_in(plan, name)).map(|(name, place)| (name.clone(), place.clone())).collect(),
         power: power.to_vec(),
     }
 }

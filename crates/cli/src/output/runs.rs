@@ -6,6 +6,7 @@ use bystander_model::archive::Manifest;
 use bystander_model::printed::ListedRun;
 use bystander_report::count;
 
+use super::quoted;
 use super::text::{bytes, clean, clipped};
 
 /// One line a run: id, when, how it stands, its answer, its file.
@@ -38,6 +39,6 @@ pub(super) fn exported(manifest: &Manifest, to: &Path, size: u64) -> String {
     for left in &manifest.left_out {
         text.push_str(&format!("left out: {}\n", clean(left)));
     }
-    text.push_str(&format!("open it with: bystander show {}\n", to.display()));
+    text.push_str(&format!("open it with: bystander show {}\n", quoted(to)));
     text
 }

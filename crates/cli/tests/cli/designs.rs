@@ -129,6 +129,11 @@ fn a_hook_that_fails_is_never_a_failure_of_the_program() {
     let ran = world.bystander(["run", "--json", "--new"]).args([hooked(&format!("setup = {failing}"))]).run().exits(4);
     assert!(ran.stderr.contains("setup failed") && ran.stderr.contains("no room left"), "{}", ran.stderr);
     assert!(trials(&ran.json()).is_empty());
+    assert!(
+        ran.stderr.contains("mend the command in the experiment file and run that with `--new`: nothing is lost by that"),
+        "{}",
+        ran.stderr
+    );
 
     let ran = world.bystander(["run", "--json", "--new"]).args([hooked(&format!("conclude = {failing}"))]).run().exits(0);
     assert!(trials(&ran.json())[0]["outcome"] == "completed" && ran.stderr.contains("conclude failed"), "{}", ran.stderr);

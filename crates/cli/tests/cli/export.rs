@@ -101,6 +101,13 @@ fn the_same_run_gives_the_same_bytes_and_a_file_that_is_there_stays() {
     let ran = fast.world.bystander(["export"]).cwd(&fast.folder).run().exits(0);
     let opened = ran.stdout.lines().find_map(|line| line.strip_prefix("open it with: bystander show ")).expect("a hint");
     let _ = fast.world.bystander(["show", opened]).cwd(&fast.folder).run().exits(0);
+    let spaced = fast.world.path("a b.tar.zst");
+    let ran = fast.world.bystander(["export", "-o"]).args([&spaced]).cwd(&fast.folder).run().exits(0);
+    let line = ran.stdout.lines().find_map(|line| line.strip_prefix("open it with: bystander ")).expect("how to open it").to_owned();
+    assert_eq!(line, format!("show '{}'", spaced.display()), "as a shell takes it");
+    let nowhere = fast.world.path("no/where/x.tar.zst");
+    let ran = fast.world.bystander(["export", "-o"]).args([&nowhere]).cwd(&fast.folder).run().exits(3);
+    ran.says(&["no/where: there is no such folder", "make the folder first"]);
     fast.world.bystander(["export", opened]).cwd(&fast.folder).run().exits(3).says(&["it is an archive already"]);
 }
 

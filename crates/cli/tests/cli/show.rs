@@ -82,4 +82,16 @@ fn a_metric_without_an_answer_is_told_why_and_a_word_that_is_none_what_there_is(
         "needed is a factor with two levels",
     ]);
     why("nothing").says(&["an answer about `nothing`"]);
+    let file = "[program]\ncommand = ['true']\n[factors.f]\na = {}\nb = { env = { X = '1' } }\n[plan]\nbaseline = { f = 'a' }\nblocks = 1\ndescribe = true\n";
+    let file = world.write("two/case.toml", file);
+    let _ = crate::world::run(&world, &file).run();
+    let why = |name: &str| world.bystander(["show", "--why", name]).cwd(&world.path("two")).run();
+    let said = why("nonsense").exits(3).stderr;
+    assert!(said.contains("its answers are about factor:f; its metrics are outcome"), "{said}");
+    // Each name that it gives is one.
+    assert!(said.contains("\"factor:f on outcome\""), "{said}");
+    for name in ["factor:f", "f", "outcome", "on outcome", "factor:f on outcome", "f on outcome"] {
+        let shown = why(name);
+        assert!(shown.code != Some(3) && shown.stdout.contains("No failure in"), "{name}: {}", shown.stdout);
+    }
 }

@@ -12,7 +12,9 @@ pub(super) fn setup_failed(ledger: &Ledger, state: &StateDir) -> Option<Failure>
     let hook = ledger.hooks.iter().rev().find(|hook| hook.hook == "setup").filter(|hook| hook.failure.is_some())?;
     let what = if ledger.trials.is_empty() { "nothing was launched" } else { "nothing more was launched" };
     let failure = Failure::environment(format!("failed to set up the run: a command of `setup` in [hooks] failed, and {what}"));
-    Some(told(failure, hook, state).hint("mend the command and run the same command again: `setup` runs anew, and the run goes on"))
+    let lost = if ledger.trials.is_empty() { "nothing is lost by that" } else { "its launches are made anew" };
+    let failure = told(failure, hook, state).hint(format!("mend the command in the experiment file and run that with `--new`: {lost}"));
+    Some(failure.hint("where the file stays as it is, run the same command again: `setup` runs anew, and the run goes on"))
 }
 
 /// The failure of a run that ended because a command before its trials failed; `None` where that was not why.
