@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn an_address_is_taken_apart() {
         let target = HttpTarget::parse("http://127.0.0.1:8123/health?x=1").expect("parses");
-        assert_eq!((target.port, target.addresses), (8123, vec!["127.0.0.1".parse().expect("an address")]));
+        assert_eq!((target.port, target.addresses.clone()), (8123, vec!["127.0.0.1".parse().expect("an address")]));
         assert_eq!(target.place("::1"), "::1");
         let named = HttpTarget::parse("http://localhost:1/").expect("parses");
         assert_eq!(named.place("127.0.0.1"), "127.0.0.1, which `localhost` stands for here");

@@ -158,7 +158,7 @@ fn commands_are_lists() {
     warning spec.unknown_placeholder 1:53 "'{x}'"
       `{x}` is no placeholder and stays as it is
       note: placeholders are `{port}`, `{trial}`, `{number}`, `{python}`, `{folder}`, `{cache}`, `{seed}`, `{gpus}` or `{lane}`
-    error spec.invalid_value 1:84 "BYSTANDER_TRIAL"
+    error spec.invalid_value 1:86 "BYSTANDER_TRIAL"
       `program.env.BYSTANDER_TRIAL` is Bystander's own: by it the processes of a launch are found again
     "###);
     assert_snapshot!(shown("program = ['true']\nplan.describe = true"), @r###"

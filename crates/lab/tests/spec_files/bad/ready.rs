@@ -202,7 +202,7 @@ fn what_must_hold_for_longer_than_a_launch_may_take_is_refused() {
         shown(&format!("program = {{ command = ['serve'], {limit}ready = {{ log = 'up', stable = '{stable}' }} }}\nplan.describe = true"))
     };
     assert_snapshot!(timed("timeout = '5s', ", "20s"), @r###"
-    error spec.invalid_value 1:84 "'20s'"
+    error spec.invalid_value 1:81 "'20s'"
       `program.ready.stable` is 20 s, and `program.timeout` is 5 s: no launch could be seen to hold so long within its limit
       help: shorten `stable`, or raise `timeout` to more than the start and `stable` take together
     "###);
