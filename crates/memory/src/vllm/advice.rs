@@ -152,6 +152,34 @@ pub(crate) fn down(facts: &Facts, missing: Option<Figure>, what_for: &str) -> Ad
     Advice { knob: SHARE.to_owned(), direction: Direction::Down, break_even: even, recommended: Some(share), gives: Some(gives), text }
 }
 
+/// The share that gives a KV cache of the size that the user wants.
+pub(crate) fn wanted(facts: &Facts) -> Option<Advice> {
+    let want = facts.asked.want_gib?;
+    let scale = Scale::of(facts)?;
+    let part = inputs::as_share(minus(Figure::exact(want), scale.kv?), scale.total.figure)?;
+    let even = plus(Figure::exact(scale.share), part);
+    let most = scale.most(facts);
+    let share = Some(step_up(even.high)).filter(|share| *share <= most && *share < 1.0);
+    let text = match share {
+        Some(share) => {
+            format!("{} GiB of KV cache need a share of {}; {} works.", decimal(want, 3), fraction(up4(even.value)), fraction(share))
+        }
+        None => format!(
+            "{} GiB of KV cache would need a share of {}, and no more than {} works on this card.",
+            decimal(want, 3),
+            fraction(up4(even.value)),
+            fraction(floor4(most))
+        ),
+    };
+    let direction = match share {
+        None => Direction::None,
+        Some(_) if even.value > scale.share => Direction::Up,
+        Some(_) => Direction::Down,
+    };
+    let gives = share.map(|share| scale.gives(facts, share));
+    Some(Advice { knob: SHARE.to_owned(), direction, break_even: Some(even), recommended: share, gives, text })
+}
+
 /// Another knob than the share.
 pub(crate) fn turn(knob: &str, direction: Direction, recommended: Option<f64>, text: impl Into<String>) -> Advice {
     Advice { knob: knob.to_owned(), direction, break_even: None, recommended, gives: None, text: text.into() }

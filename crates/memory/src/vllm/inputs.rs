@@ -49,6 +49,9 @@ pub(crate) fn of_any(facts: &Facts, rank: Option<&RankFacts>, name: &str) -> Opt
     rank.and_then(|rank| of(rank, name)).or_else(|| ranks(facts).find_map(|rank| of(rank, name)))
 }
 
+/// By how much CUDA's size of a card may differ from the one that it is known by.
+const NOMINAL: f64 = 0.005;
+
 /// The size of the card of a rank.
 pub(crate) fn total(facts: &Facts, rank: Option<&RankFacts>) -> Option<Input> {
     let from_rank = rank.and_then(|rank| of(rank, amount::TOTAL));
@@ -64,7 +67,11 @@ pub(crate) fn total(facts: &Facts, rank: Option<&RankFacts>) -> Option<Input> {
     let from_check = || share_not_free(facts).filter(|_| alone || rank.is_none()).and_then(|check| check.total);
     let from_list = || server_first(facts, amount::CARD_TOTAL).filter(|_| alone);
     let anywhere = || rank.is_none().then(|| of_any(facts, None, amount::TOTAL)).flatten();
-    from_rank.or_else(from_error).or_else(from_check).or_else(anywhere).or_else(from_list)
+    from_rank.or_else(from_error).or_else(from_check).or_else(anywhere).or_else(from_list).or_else(|| {
+        // What a card is sold as is not quite what CUDA shows of it.
+        let card = facts.asked.card_gib?;
+        Some(Input::new(Figure { value: card, low: card * (1.0 - NOMINAL), high: card * (1.0 + NOMINAL) }, "the card as asked"))
+    })
 }
 
 /// The numbers of the check at the start, where it failed.

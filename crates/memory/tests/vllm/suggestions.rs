@@ -90,3 +90,25 @@ fn a_pool_of_no_use_is_not_called_ready() {
     let found = server(&log);
     assert_eq!((found.state, class(&found)), (bystander_model::memory::State::Starved, CauseClass::KvBelowContext));
 }
+
+#[test]
+fn a_size_that_is_wanted_has_its_share() {
+    use bystander_memory::explain::{Asked, Explainer, document};
+    let told = |log: &str, asked: Asked| {
+        let mut explainer = Explainer::new("server.log");
+        explainer.block(log.as_bytes());
+        document(vec![explainer.finish()], Vec::new(), &asked).servers.remove(0)
+    };
+    let log = include_str!("../fixtures/vllm-0.32.0-simulated-llama8b-eager.log");
+    let less = told(log, Asked { want_gib: Some(40.0), card_gib: None });
+    let advice = &less.advice[0];
+    same(advice.break_even.expect("a share").value, 0.92 - 18.28 / 80.0, 4);
+    assert_eq!((advice.recommended, advice.direction), (Some(0.7), bystander_model::memory::Direction::Down));
+    let much = told(log, Asked { want_gib: Some(70.0), card_gib: None });
+    assert_eq!((much.advice[0].recommended, much.advice[0].direction), (None, bystander_model::memory::Direction::None));
+    // A log of 0.11 does not say how large the card is.
+    let old = "(APIServer pid=1) INFO 11-29 13:20:15 [u.py:1] vLLM API server version 0.11.0\n(APIServer pid=1) INFO 11-29 13:20:15 [u.py:1] non-default args: {'gpu_memory_utilization': 0.5}\n(EngineCore_DP0 pid=7) INFO 11-29 13:20:17 [g.py:1] Available KV cache memory: 4.00 GiB\n(APIServer pid=1) INFO:     Application startup complete.\n";
+    assert!(told(old, Asked { want_gib: Some(6.0), card_gib: None }).advice.is_empty());
+    let card = told(old, Asked { want_gib: Some(6.0), card_gib: Some(24.0) });
+    same(card.advice[0].break_even.expect("a share").value, 0.5 + 2.0 / 24.0, 4);
+}

@@ -167,5 +167,7 @@ pub(super) fn healthy(case: &Case<'_>) -> Option<Found> {
         (None, None) => String::new(),
     };
     let pool = facts.ranks.iter().find_map(|rank| rank.last(amount::TOKENS)).map(|tokens| tokens.place.clone());
-    Some(Found::new(CauseClass::Healthy, Certainty::Shown, format!("It serves{size}"), [served.clone()].into_iter().chain(pool)))
+    let mut found = Found::new(CauseClass::Healthy, Certainty::Shown, format!("It serves{size}"), [served.clone()].into_iter().chain(pool));
+    found.advice.extend(advice::wanted(facts));
+    Some(found)
 }

@@ -97,6 +97,7 @@ fn below_weights(facts: &Facts, place: Place, kv: &Input) -> Found {
     if found.advice[0].direction == Direction::None {
         found = found.against("The engine advises to increase the share; no share that passes its own check at the start is enough");
     }
+    found.advice.extend(advice::wanted(facts));
     found.advise(less())
 }
 
