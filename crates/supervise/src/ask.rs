@@ -78,7 +78,7 @@ pub enum AskError {
     },
     /// It is another machine's.
     #[error("tell who answers at {url}: it is no address of this machine")]
-    Elsewhere {
+    NotHere {
         /// The address.
         url: String,
     },
@@ -119,7 +119,7 @@ pub(crate) fn ask(url: &str, root: u32) -> Result<Answer, AskError> {
 pub(crate) fn listener(url: &str, root: u32) -> Result<Holder, AskError> {
     let target = target(url)?;
     if !target.addresses.iter().any(|address| is_here(*address)) {
-        return Err(AskError::Elsewhere { url: target.url });
+        return Err(AskError::NotHere { url: target.url });
     }
     own(&target, root)
 }
@@ -219,7 +219,7 @@ mod tests {
         drop(listening);
         assert!(matches!(listener(&url, root()), Err(AskError::Nobody { .. })));
         // An address for documentation is nobody's.
-        assert!(matches!(listener("http://192.0.2.77:8000/", root()), Err(AskError::Elsewhere { .. })));
+        assert!(matches!(listener("http://192.0.2.77:8000/", root()), Err(AskError::NotHere { .. })));
     }
 
     #[test]

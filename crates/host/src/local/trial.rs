@@ -24,13 +24,13 @@ use bystander_supervise::output::OutputPaths;
 use bystander_supervise::trial::{StartError, Trial, TrialSpec};
 use bystander_supervise::{host_memory, listener, port};
 
+use super::before::grounds::Entered;
 use super::deliver::{Cast, Private};
 use super::instruments::{Edits, Probes};
 use super::openings::Openings;
 use super::seen::Seen;
 use super::turns::{Turn, Wanted, folders_of};
 use super::watch::Watch;
-use super::before::grounds::Entered;
 use super::{LocalPlace, after, before, hooks, outputs, ready, turns, watch};
 use crate::{environment, metrics, secrets};
 

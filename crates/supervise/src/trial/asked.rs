@@ -133,7 +133,7 @@ impl Trial {
     pub fn stranger_at(&self, port: u16) -> Option<Holder> {
         match owner::look(port, &[], self.keeper.id()) {
             Look::Foreign { socket, .. } => owner::stranger(socket, self.keeper.id()),
-            Look::Own(_) | Look::Nobody => None,
+            Look::Own(_) | Look::Elsewhere(_) | Look::Nobody => None,
         }
     }
 

@@ -30,7 +30,7 @@ impl Watch<'_> {
         if let Err(AskError::Foreign { by, .. }) = &seen {
             self.measures(&url, by);
         }
-        let elsewhere = matches!(seen, Err(AskError::Elsewhere { .. }));
+        let elsewhere = matches!(seen, Err(AskError::NotHere { .. }));
         if elsewhere {
             emit(EventBody::Note {
                 text: format!("{url} is no address of this machine: whether this trial's program answers there is not known"),
@@ -46,7 +46,7 @@ impl Watch<'_> {
         let answered = self.done.as_ref().and_then(|done| done.traffic.as_ref()).is_some_and(|traffic| traffic.completed > 0);
         match trial.listener(&target.url) {
             Err(AskError::Foreign { by, .. }) => self.measures(&target.url, &by),
-            Err(AskError::Nobody { .. }) if answered && !target.was_own => {
+            Err(AskError::Nobody { .. } | AskError::Elsewhere { .. }) if answered && !target.was_own => {
                 let text = format!(
                     "the traffic went to {}, where no process of this trial listened, neither before nor after; somebody else answered it",
                     target.url

@@ -40,7 +40,7 @@ fn table(page: &mut Page<'_>, samples: &Samples) {
         began.into_iter().chain(held).chain([known(phase.peak_rss_bytes), known(phase.least_available_bytes)]).collect()
     };
     let rows: Vec<Vec<String>> = ('a'..='z').zip(&samples.phases).map(row).collect();
-    page.table(&header, &rows);
+    page.table(1, &header, &rows);
 }
 
 fn of(phase: &PhaseSamples, index: u32) -> Option<u64> {

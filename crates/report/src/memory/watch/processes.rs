@@ -28,7 +28,7 @@ pub(super) fn write(page: &mut Page<'_>, watched: &WatchedMemory) {
     let rows: Vec<Vec<String>> = all.iter().take(ON_GPUS).map(|(gpu, process)| on_gpu(gpu, process, whole, columns)).collect();
     if !rows.is_empty() {
         page.line("");
-        page.table(&["on GPU", "pid", "at most", "when", "at the end", "process"].map(str::to_owned), &rows);
+        page.table(2, &["on GPU", "pid", "at most", "when", "at the end", "process"].map(str::to_owned), &rows);
     }
     if all.len() > ON_GPUS {
         page.indented(&format!("and {} more (--json has them all)", all.len() - ON_GPUS));
@@ -39,7 +39,7 @@ pub(super) fn write(page: &mut Page<'_>, watched: &WatchedMemory) {
     let shown = rows.len();
     if shown > 0 {
         page.line("");
-        page.table(&["resident", "pid", "when", "at the end", "process"].map(str::to_owned), &rows);
+        page.table(2, &["resident", "pid", "when", "at the end", "process"].map(str::to_owned), &rows);
     }
     let more = samples.processes.len() - shown;
     if more > 0 {
