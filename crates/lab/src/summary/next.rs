@@ -172,8 +172,8 @@ impl Steps<'_> {
 
     /// What so many launches take, by the mean of those that came to their end: one that was interrupted or void says nothing of how long one takes.
     fn seconds_of(&self, launches: u32) -> Option<f64> {
-        let whole = |end: &&Box<TrialEnd>| !matches!(end.outcome, Outcome::Interrupted | Outcome::Void);
-        let ends = self.ledger.trials.values().filter_map(|trial| trial.end.as_ref()).filter(whole);
+        let whole = |end: &&TrialEnd| !matches!(end.outcome, Outcome::Interrupted | Outcome::Void);
+        let ends = self.ledger.trials.values().filter_map(|trial| trial.end.as_deref()).filter(whole);
         let took: Vec<f64> = ends.map(|end| end.wall_s).filter(|s| *s > 0.0).collect();
         let mean = took.iter().sum::<f64>() / took.len() as f64;
         (!took.is_empty()).then(|| mean * f64::from(launches) / f64::from(self.ledger.plan.lane_count()))

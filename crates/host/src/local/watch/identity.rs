@@ -51,7 +51,7 @@ impl Watch<'_> {
                     "the traffic went to {}, where no process of this trial listened, neither before nor after; somebody else answered it",
                     target.url
                 );
-                self.void(&target.url, text);
+                self.void(&target.url, &text);
             }
             _ => {}
         }
@@ -64,11 +64,11 @@ impl Watch<'_> {
             "the traffic goes to {url}, where {who} listens, which is not of this trial; {end}, or write `{{port}}` in the command and in `url`, so that \
              every launch gets a free port of its own"
         );
-        self.void(url, text);
+        self.void(url, &text);
     }
 
-    fn void(&mut self, url: &str, text: String) {
-        let text = self.blotted(&text);
+    fn void(&mut self, url: &str, text: &str) {
+        let text = self.blotted(text);
         let evidence = vec![Evidence::sample(self.trial, url, &text)];
         self.facts.contamination.push(Contamination { class: "port_in_use".to_owned(), text, evidence });
     }
