@@ -44,7 +44,7 @@ fn a_name_that_is_no_run_is_told_what_it_is_and_what_to_type() {
     assert_eq!(lines.len(), 2, "{said}");
     assert!(lines[0].contains(second) && lines[1].contains(first) && lines[0].contains("finished"), "newest first: {said}");
     let said = show(&world, &folder, "unknown");
-    assert!(said.contains("find the run \"unknown\"") && said.contains(second) && said.contains("show --list"), "{said}");
+    assert!(said.contains("is named \"unknown\"") && said.contains(second) && said.contains("show --list"), "{said}");
     let said = show(&world, &folder, "no/such.tar.zst");
     assert!(said.contains("no/such.tar.zst") && said.contains("is the path of an archive"), "{said}");
 }
