@@ -28,7 +28,7 @@ pub(crate) fn run(args: &MemoryWatchArgs, output: &mut Output) -> Result<ExitCod
     let prepared = MemoryWatch::prepare();
     let watched = match (command, process) {
         (Some(command), _) => program::watch(command, prepared, args, file, &asks, output)?,
-        (None, process) => there::watch(process, prepared, args, file, &asks, output)?,
+        (None, process) => there::watch(process.as_ref(), prepared, args, file, &asks, output)?,
     };
     output.memory_watched(&watched);
     Ok(ExitCode::from(code(&watched)))

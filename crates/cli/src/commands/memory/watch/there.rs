@@ -27,16 +27,16 @@ pub(super) fn process(pid: u32) -> Result<ProcessInfo, Failure> {
 
 /// Watches until the process ends, the time is over, or the user stops it.
 pub(super) fn watch(
-    process: Option<ProcessInfo>,
+    process: Option<&ProcessInfo>,
     prepared: Prepared,
     args: &MemoryWatchArgs,
     file: Option<SamplesFile>,
     asks: &Asks,
     output: &mut Output,
 ) -> Result<WatchedMemory, Failure> {
-    let subject = process.as_ref().map_or(Subject::Machine, |process| Subject::Process(process.pid));
+    let subject = process.map_or(Subject::Machine, |process| Subject::Process(process.pid));
     let hidden = Hidden::default();
-    let what = match &process {
+    let what = match process {
         Some(process) => WatchedSubject::Process { pid: process.pid, title: hidden.title(&title(process)) },
         None => WatchedSubject::Machine,
     };
@@ -44,7 +44,7 @@ pub(super) fn watch(
     let mut session = Session::begin(prepared, subject, Instant::now(), args, file, live, hidden);
     let ending = loop {
         let wait = session.step();
-        if process.as_ref().is_some_and(|process| tree::life(process) != Life::Lives) {
+        if process.is_some_and(|process| tree::life(process) != Life::Lives) {
             break WatchEnding::ProcessEnded;
         }
         if session.is_over() {
