@@ -11,7 +11,7 @@
 //!
 //! An engine is one [`Engine`] value in [`ENGINES`]: the texts it searches for, how to make its reader, and functions of [`Facts`] alone: the ledger of
 //! each rank, the formula with its numbers, and rules. A [`Rule`] looks at a [`Case`] and gives a [`Found`] (class, certainty, sentence, evidence, advice,
-//! contradictions) or nothing. [`judge`] tries the engine's rules in their order, then those that hold for every engine ([`causes::SHARED`]); the first one that
+//! contradictions) or nothing. [`fn@judge`] tries the engine's rules in their order, then those that hold for every engine ([`causes::SHARED`]); the first one that
 //! finds something is the cause, and later ones only add contradictions. Names of amounts and messages in [`Facts`] are each engine's own; what any
 //! process may print (a kill, an error of NCCL, a device out of memory) is noted by [`spoken::note`] under names of its own.
 
