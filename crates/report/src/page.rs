@@ -88,7 +88,9 @@ impl<'a> Page<'a> {
         for row in rows {
             table.add_row(row.clone());
         }
-        if self.style.width > 0 && least.iter().sum::<usize>() <= self.style.width {
+        // A table that fits as it is needs nothing; a lower bound would make others share what one column needs.
+        let whole: usize = (0..least.len()).map(|column| longest_line(column, header, rows) + PADDING).sum();
+        if self.style.width > 0 && whole > self.style.width && least.iter().sum::<usize>() <= self.style.width {
             for (column, least) in table.column_iter_mut().zip(least) {
                 column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(u16::try_from(*least).unwrap_or(u16::MAX))));
             }
@@ -116,8 +118,16 @@ impl<'a> Page<'a> {
 
 /// The longest word of a column, in columns of the screen.
 fn longest_word(column: usize, header: &[String], rows: &[Vec<String>]) -> usize {
-    let cells = std::iter::once(header).chain(rows.iter().map(Vec::as_slice)).filter_map(|row| row.get(column));
-    cells.flat_map(|cell| cell.split([' ', '\n'])).map(str::width).max().unwrap_or(0)
+    cells(column, header, rows).flat_map(|cell| cell.split([' ', '\n'])).map(str::width).max().unwrap_or(0)
+}
+
+/// The longest line of a column, in columns of the screen.
+fn longest_line(column: usize, header: &[String], rows: &[Vec<String>]) -> usize {
+    cells(column, header, rows).flat_map(str::lines).map(str::width).max().unwrap_or(0)
+}
+
+fn cells<'a>(column: usize, header: &'a [String], rows: &'a [Vec<String>]) -> impl Iterator<Item = &'a str> {
+    std::iter::once(header).chain(rows.iter().map(Vec::as_slice)).filter_map(move |row| row.get(column).map(String::as_str))
 }
 
 /// The columns of each table, all in one where they fit. The first `keys` columns are in each; one more is, whether it fits or not.
