@@ -190,7 +190,7 @@ fn a_port_held_by_another_voids_the_trial_and_names_the_holder() {
     assert_eq!(class(&late), (Outcome::Void, "port_in_use".into()));
     let well = TrialFacts { expects_ready: false, ..clash("port 80 is already in use, took 81\n") };
     let well = TrialFacts { exit: Some(0), ..well };
-    assert_eq!(class(&well).0, Outcome::Completed);
+    assert_eq!(classify(&well, &[]).outcome, Outcome::Completed);
 
     let own = PortHolder { of_this_trial: true, ..holder };
     let log = "Traceback (most recent call last):\n  File \"/app/a.py\", line 1, in bind\nOSError: [Errno 98] Address already in use\n";
