@@ -17,7 +17,7 @@ const DEVICES: [&str; 2] = ["/dev/nvidia", "/dev/dxg"];
 const LIBRARIES: [&str; 2] = ["libcuda.so", "libnvidia-"];
 /// The variable that names the machine's `/proc` in a container, and where it is else mounted.
 const VARIABLE: &str = "HOST_PROC";
-const MOUNTED: [&str; 4] = ["/host/proc", "/hostfs/proc", "/rootfs/proc", "/host/root/proc"];
+const MOUNTED: [&str; 3] = ["/host/proc", "/hostfs/proc", "/rootfs/proc"];
 
 /// How the driver's numbers are told to be processes here.
 #[derive(Debug, Clone, PartialEq, Eq)]
