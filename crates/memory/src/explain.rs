@@ -154,6 +154,8 @@ pub struct Explainer {
     bytes: u64,
     zeros: u64,
     hungry: bool,
+    /// Whether the line being read has no end.
+    is_cut: bool,
 }
 
 /// What one log held.
@@ -175,7 +177,16 @@ impl Explainer {
     /// Starts with nothing read; `source` names the log in places.
     #[must_use]
     pub fn new(source: &str) -> Self {
-        Self { source: source.into(), containers: BTreeMap::new(), partial: Vec::new(), lines: 0, bytes: 0, zeros: 0, hungry: false }
+        Self {
+            source: source.into(),
+            containers: BTreeMap::new(),
+            partial: Vec::new(),
+            lines: 0,
+            bytes: 0,
+            zeros: 0,
+            hungry: false,
+            is_cut: false,
+        }
     }
 
     /// Takes the next bytes; lines may be cut anywhere between two calls.
@@ -229,7 +240,8 @@ impl Explainer {
             }
             let make = || ENGINES.iter().map(|engine| (engine.reader)()).chain([spoken::reader()]).collect();
             let readers: &mut Vec<Box<dyn Reader>> = self.containers.entry(cleaned.container.clone()).or_insert_with(make);
-            readers.iter_mut().for_each(|reader| reader.line(&cleaned.at(&place)));
+            let line = Line { is_cut: self.is_cut, ..cleaned.at(&place) };
+            readers.iter_mut().for_each(|reader| reader.line(&line));
         }
         self.hungry = self.containers.values().flatten().any(|reader| reader.wants_next());
     }
@@ -240,6 +252,7 @@ impl Explainer {
         if !self.partial.is_empty() {
             let mut line = std::mem::take(&mut self.partial);
             line.push(b'\n');
+            self.is_cut = true;
             self.lines(&line);
         }
         let mut servers: Vec<(Option<String>, Facts)> = Vec::new();

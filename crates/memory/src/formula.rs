@@ -94,7 +94,7 @@ impl Sizing {
     #[must_use]
     pub fn equation(&self) -> String {
         let rest = self.rest();
-        let places = |figure: &Figure| if is_exact(figure) { 3 } else { 2 };
+        let places = decimals_of;
         let decimals = places(&self.total).min(places(&self.available));
         let range = if is_exact(&rest) { String::new() } else { format!(" (\u{b1}{:.3})", (rest.high - rest.low) / 2.0) };
         format!(
@@ -121,6 +121,12 @@ impl Sizing {
         };
         all.into_iter().map(alternative).collect()
     }
+}
+
+/// The decimals that a figure is known to: three where it was measured or printed with as many, two in the engines' own lines.
+#[must_use]
+pub fn decimals_of(figure: &Figure) -> usize {
+    if figure.high - figure.low < 0.0015 { 3 } else { 2 }
 }
 
 /// Bytes of KV cache per token and rank; always positive.

@@ -38,6 +38,8 @@ pub struct Line<'a> {
     pub process: Option<&'a str>,
     /// The number of that process.
     pub pid: Option<u32>,
+    /// Whether the log ends within the line, so that what stands last may be a part of it.
+    pub is_cut: bool,
 }
 
 /// What is left of a raw line.
@@ -56,7 +58,7 @@ impl Cleaned<'_> {
     #[must_use]
     pub fn at<'a>(&'a self, place: &'a Place) -> Line<'a> {
         let (process, pid) = self.process.as_ref().map_or((None, None), |(name, pid)| (Some(name.as_str()), *pid));
-        Line { place, text: &self.text, container: self.container.as_deref(), process, pid }
+        Line { place, text: &self.text, container: self.container.as_deref(), process, pid, is_cut: false }
     }
 }
 

@@ -15,6 +15,7 @@ pub static SHARED: &[Rule] = &[
     platform::misreports,
     device::outside_of_the_share,
     host::killed,
+    host::communication,
     platform::driver,
     platform::left_behind,
 ];

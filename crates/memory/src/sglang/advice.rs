@@ -6,7 +6,7 @@ use bystander_model::memory::{Advice, Direction, Gives};
 use super::sizing::{Sized, table_gib};
 use crate::explain::Facts;
 use crate::figures::{decimal, fraction, is_exact, up_at_sixth, whole};
-use crate::formula::Sizing;
+use crate::formula::{Sizing, decimals_of};
 
 /// The knob's name in the engine's configuration.
 pub(crate) const FRACTION: &str = "mem_fraction_static";
@@ -189,7 +189,7 @@ pub(crate) fn printed_break_even(message: &str) -> Option<Figure> {
 
 /// GiB as closely as it is known.
 pub(crate) fn gib(figure: &Figure) -> String {
-    decimal(figure.value, if is_exact(figure) { 3 } else { 2 })
+    decimal(figure.value, decimals_of(figure))
 }
 
 /// A count, with the word "about" where it is not exact.

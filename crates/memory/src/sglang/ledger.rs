@@ -5,8 +5,11 @@ use bystander_model::memory::{Rank, Term, TermName};
 
 use super::names;
 use super::sizing::table_gib;
-use crate::explain::Facts;
 use crate::explain::facts::{Amount, RankFacts};
+use crate::explain::{Facts, spoken};
+
+/// What contexts and a driver's own reserve take of a card at most, in GiB.
+const CONTEXT: f64 = 2.0;
 
 /// The ledger of each rank that printed free memory.
 pub(crate) fn ledger(facts: &Facts) -> Vec<Rank> {
@@ -18,10 +21,10 @@ pub(crate) fn ledger(facts: &Facts) -> Vec<Rank> {
 /// Lines that say how much memory is free, and what took the memory since the one before.
 fn taken_by(name: &str) -> Option<TermName> {
     Some(match name {
-        names::LOAD_END => TermName::Weights,
+        names::LOAD_END | names::LORA_END => TermName::Weights,
         names::DRAFT_LOAD_END | names::DRAFT_POOL_END => TermName::Draft,
         names::GRAPH_END | names::CAPTURING => TermName::Graphs,
-        names::DRAFT_LOAD_BEGIN | names::GRAPH_BEGIN | names::FINAL => TermName::Workspace,
+        names::DRAFT_LOAD_BEGIN | names::GRAPH_BEGIN | names::LORA_BEGIN | names::FINAL => TermName::Workspace,
         // The pools are named one by one; what they do not account for stays over.
         _ => return None,
     })
@@ -78,7 +81,7 @@ fn of_rank(facts: &Facts, rank: &RankFacts) -> Option<Rank> {
         (None, Some(used)) => (plus(first.figure, used.figure), format!("free after the weights and what they took: {}", first.place)),
         (None, None) => (first.figure, format!("free at the first line that says it: {}", first.place)),
     };
-    terms.add(TermName::Total, total, from);
+    card(facts, total, from, &mut terms);
     if let Some(used) = weights {
         terms.add(TermName::Weights, used.figure, used.place.to_string());
     }
@@ -101,6 +104,20 @@ fn of_rank(facts: &Facts, rank: &RankFacts) -> Option<Rank> {
     terms.0.iter_mut().for_each(|term| term.gib = tidy(term.gib));
     let label = (!rank.label.is_empty()).then(|| rank.label.clone());
     Some(Rank { label, rank: rank.rank, terms: terms.0, unexplained_gib: Some(tidy(unexplained)) })
+}
+
+/// The total: the card where its size is known, with what was not free on it before; else what was free.
+fn card(facts: &Facts, free: Figure, from: String, terms: &mut Terms) {
+    let Some((card, places)) = spoken::card(facts).filter(|(card, _)| *card >= free.value) else {
+        return terms.add(TermName::Total, free, from);
+    };
+    let places = places.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let said = if places.is_empty() { "the size of the card as given".to_owned() } else { places };
+    terms.add(TermName::Total, Figure::exact(card), said);
+    let before = minus(Figure::exact(card), free);
+    // A context takes less than that; more is somebody else's.
+    let name = if before.low > CONTEXT { TermName::OtherProcess } else { TermName::Context };
+    terms.add(name, before, format!("what was not free before: the card less {from}"));
 }
 
 /// The terms of the pools; gives what they leave unexplained of the drop.

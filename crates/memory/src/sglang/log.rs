@@ -19,7 +19,8 @@ const STARTS: usize = 32;
 
 /// Texts of which each line that matters holds at least one.
 pub(crate) fn texts() -> Vec<&'static str> {
-    let errors = ["hit an exception", "KeyboardInterrupt", "sglang.launch_server", "sglang serve"];
+    let errors =
+        ["hit an exception", "KeyboardInterrupt", "sglang.launch_server", "sglang serve", "sglang==", "GLang version", "glang version"];
     version::texts().chain(lines::TEXTS.iter().copied()).chain(errors).collect()
 }
 
@@ -61,6 +62,8 @@ struct Start {
     phases: BTreeMap<String, Phase>,
     wrappers: Vec<crate::explain::facts::Failure>,
     fatal: Vec<bool>,
+    /// Whether the line being read has no end.
+    is_cut: bool,
     /// Whether any line was SGLang's own.
     is_ours: bool,
     /// Whether the arguments were printed.
@@ -80,6 +83,7 @@ impl Start {
             phases: BTreeMap::new(),
             wrappers: Vec::new(),
             fatal: Vec::new(),
+            is_cut: false,
             is_ours: false,
             has_arguments: false,
             may_be_mixed: false,
@@ -195,6 +199,7 @@ impl Reader for Log {
             self.double(line.place);
         }
         let start = self.start(line.place);
+        start.is_cut = line.is_cut;
         start.fingerprint.line(line.text, || line.place.to_string());
         let is_quoted = text.starts_with([' ', '\t']);
         if !is_quoted && lines::take(start, label, text, line.place) && !start.is_ours {

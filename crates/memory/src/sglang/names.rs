@@ -59,6 +59,15 @@ pub(crate) const SYMMETRIC: &str = "symmetric";
 /// Buffers of the all-reduce.
 pub(crate) const ALL_REDUCE: &str = "all_reduce";
 
+/// Free before adapters were loaded.
+pub(crate) const LORA_BEGIN: &str = "lora_begin";
+/// Free after adapters were loaded.
+pub(crate) const LORA_END: &str = "lora_end";
+/// Free before the weights, as a print in the sizing shows it.
+pub(crate) const SEEN_TOTAL: &str = "seen_total";
+/// Free after the weights, as a print in the sizing shows it.
+pub(crate) const SEEN_AVAILABLE: &str = "seen_available";
+
 /// Message: the capture's progress.
 pub(crate) const PROGRESS: &str = "progress";
 /// Message: addresses of graphs are registered with the all-reduce.
@@ -81,6 +90,10 @@ pub(crate) const OTHER_POOL: &str = "other_pool";
 pub(crate) const RESIZED: &str = "resized";
 /// Message: the command line, as somebody echoed it.
 pub(crate) const COMMAND: &str = "command";
+/// Message: the weights came after the graphs.
+pub(crate) const OVERLAPPED: &str = "overlapped";
+/// Message: a line about memory that is of no known kind.
+pub(crate) const UNKNOWN: &str = "unknown_line";
 /// Message: the weights were loaded.
 pub(crate) const LOADED: &str = "loaded";
 

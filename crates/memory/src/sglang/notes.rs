@@ -1,5 +1,8 @@
 //! What is not modelled, and which sources contradict each other.
 
+use bystander_model::budget::Figure;
+
+use super::log::text::after;
 use super::names;
 use super::sizing::{cap, fraction, is_hybrid, sized};
 use crate::explain::Facts;
@@ -41,6 +44,19 @@ pub(super) fn not_modelled(facts: &Facts) -> Vec<String> {
             "How the state cache grows with the fraction is not modelled: numbers for other fractions hold its size as it is.".to_owned(),
         );
     }
+    if facts.message(names::OVERLAPPED).is_some() {
+        all.push(
+            "The weights were put in place after the capture of graphs; what the lines call free is of another moment than the formula's."
+                .to_owned(),
+        );
+    }
+    if let Some(unknown) = facts.message(names::UNKNOWN) {
+        let count = facts.messages_of(names::UNKNOWN).count();
+        all.push(format!(
+            "{count} lines about memory are of a kind that is not known here, the first at {}; their amounts are in none of the terms.",
+            unknown.place
+        ));
+    }
     if facts.message(names::RESIZED).is_some() {
         all.push("The pool was resized after the capture of graphs; the formula is that of its first size.".to_owned());
     }
@@ -76,9 +92,39 @@ pub(super) fn contradictions(facts: &Facts) -> Vec<String> {
             printed(used)
         ));
     }
+    all.extend(base_of_the_share(facts));
     all.extend(tokens_against_formula(facts));
     all.extend(missing_ranks(facts));
     all
+}
+
+/// What the engine takes the fraction of is not what was free before the weights.
+fn base_of_the_share(facts: &Facts) -> Option<String> {
+    let (solved, free) = solved_base(facts)?;
+    let differs = solved.low > free.high * 1.01 || solved.high < free.low * 0.99;
+    differs.then(|| {
+        format!(
+            "The engine's own least fraction makes the base of the share {} GiB; {} GiB were free before the weights.",
+            decimal(solved.value, 2),
+            decimal(free.value, 2)
+        )
+    })
+}
+
+/// The base that the printed least fraction comes from, solved from what was left after the weights; and what was free before them.
+pub(super) fn solved_base(facts: &Facts) -> Option<(Figure, Figure)> {
+    let viable = facts.failures.iter().find_map(|failure| after(&failure.message, "1 - available/pre = "))?;
+    let sizing = sized(facts)?.sizing;
+    let base = |available: f64, viable: f64| available / (1.0 - viable);
+    if viable.high >= 1.0 {
+        return None;
+    }
+    let solved = Figure {
+        value: base(sizing.available.value, viable.value),
+        low: base(sizing.available.low, viable.low),
+        high: base(sizing.available.high, viable.high),
+    };
+    Some((solved, sizing.total))
 }
 
 /// The pool is not what the formula gives.

@@ -24,6 +24,7 @@ pub(super) static RULES: &[Rule] = &[
     draft::no_value_between,
     configuration::other_process,
     configuration::others_fraction,
+    sizing::another_base,
     sizing::weights_leave_nothing,
     sizing::not_enough,
     sizing::no_request,
@@ -43,6 +44,7 @@ pub(super) static RULES: &[Rule] = &[
     running::hybrid_starved,
     running::smaller_than_memory_allows,
     running::below_the_context,
+    running::next_to_nothing,
     running::graphs_take_the_most,
     running::healthy,
 ];

@@ -61,7 +61,7 @@ pub(crate) fn fraction(facts: &Facts) -> Option<(f64, Place)> {
 /// Reads the inputs; `None` where one of the three is not known.
 pub(crate) fn sized(facts: &Facts) -> Option<Sized> {
     let (total, total_place, counted) = total(facts)?;
-    let (_, available, _) = facts.least(after_weights)?;
+    let (_, available, _) = facts.least(|rank| rank.first(names::SEEN_AVAILABLE).or_else(|| after_weights(rank)))?;
     let (fraction, said) = fraction(facts)?;
     if total.low <= 0.0 {
         return None;
@@ -82,7 +82,9 @@ pub(crate) fn sized(facts: &Facts) -> Option<Sized> {
 
 /// Free memory before the weights, the least over ranks: as printed, else what was left after them and what they took.
 fn total(facts: &Facts) -> Option<(Figure, Place, usize)> {
-    if let Some((_, total, counted)) = facts.least(|rank| rank.first(names::LOAD_BEGIN)) {
+    // A print in the sizing itself shows what it computed with, and more decimals.
+    let seen = facts.least(|rank| rank.first(names::SEEN_TOTAL));
+    if let Some((_, total, counted)) = seen.or_else(|| facts.least(|rank| rank.first(names::LOAD_BEGIN))) {
         return Some((total.figure, total.place.clone(), counted));
     }
     let (rank, left, counted) = facts.least(|rank| rank.first(names::LOAD_END))?;

@@ -91,6 +91,11 @@ impl Fingerprint {
         }
     }
 
+    /// Takes the release that somebody says.
+    pub(crate) fn state(&mut self, version: &str, from: impl FnOnce() -> String) {
+        self.versions.state(version, from);
+    }
+
     /// The releases.
     pub(crate) const fn versions(&self) -> &Versions {
         &self.versions

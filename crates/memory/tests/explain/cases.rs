@@ -248,3 +248,76 @@ fn a64_silence_and_a_cache_on_the_host_are_host_memory() {
     let killed = one(&(log + "Killed\n"));
     assert_eq!((class(&killed), killed.state), (CauseClass::HostMemory, State::Failed));
 }
+
+#[test]
+fn a_pool_of_next_to_nothing_is_said_to_be_of_no_use() {
+    let start = arguments("tp_size=1, mem_fraction_static=0.8, context_length=None")
+        + "[2026-03-01 10:00:01] Load weight begin. avail mem=79.00 GB\n[2026-03-01 10:00:09] Load weight end. type=L, avail mem=16.00 GB, mem usage=63.00 GB.\n\
+           [2026-03-01 10:00:09] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 1638, K size: 0.10 GB, V size: 0.10 GB\n[2026-03-01 10:00:09] Memory pool end. avail mem=15.70 GB\n";
+    let last = "[2026-03-01 10:00:09] max_total_num_tokens=1638, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=819, context_len=131072, available_gpu_mem=15.70 GB\n";
+    let ready = "[2026-03-01 10:00:10] The server is fired up and ready to roll!\n";
+    let server = one(&format!("{start}{last}{ready}"));
+    assert_eq!((class(&server), server.state, direction(&server)), (CauseClass::PoolUndersized, State::Starved, Direction::Up));
+    assert!(server.answer.contains("1,638 tokens"), "{}", server.answer);
+    let server = one(&format!("{start}{ready}"));
+    assert_eq!((class(&server), server.state), (CauseClass::PoolUndersized, State::Starved));
+}
+
+#[test]
+fn states_that_starve_the_pool_are_the_cause() {
+    let log = arguments("tp_size=1, mem_fraction_static=0.95")
+        + "[2026-03-01 10:00:09] Mamba Cache is allocated. max_mamba_cache_size: 64, conv_state size: 0.20GB, ssm_state size: 9.10GB\n\
+           [2026-03-01 10:00:09] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 2560, K size: 0.03 GB, V size: 0.03 GB\n\
+           [2026-03-01 10:00:10] The server is fired up and ready to roll!\n";
+    let server = one(&log);
+    assert_eq!((class(&server), server.state), (CauseClass::HybridStateCache, State::Starved));
+    assert!(server.answer.contains("9.30 GiB") && server.answer.contains("2,560 tokens"), "{}", server.answer);
+    assert_eq!((server.advice[0].knob.as_str(), direction(&server)), ("max_running_requests", Direction::Down));
+}
+
+#[test]
+fn the_first_error_in_time_counts_over_those_that_report_it() {
+    let log = arguments("tp_size=2, mem_fraction_static=0.9")
+        + "[2026-03-01 10:00:01 TP1] Load weight begin. avail mem=79.00 GB\n[2026-03-01 10:00:09 TP1] Load weight end. type=L, avail mem=64.00 GB, mem usage=15.00 GB.\n\
+           [2026-03-01 10:00:09 TP1] Memory pool end. avail mem=7.80 GB\n[2026-03-01 10:00:09 TP1] Capture cuda graph begin. This can take up to several minutes. avail mem=7.80 GB\n\
+           [2026-03-01 10:00:11 TP1] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/cuda_graph_runner.py\", line 9, in capture\n    self.run()\n\
+           torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.00 GiB. GPU 1 has a total capacity of 79.50 GiB of which 0.90 GiB is free. Including non-PyTorch memory, this process has 78.60 GiB memory in use.\n\
+           \n\
+           During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"/s/scheduler.py\", line 3, in run\n\
+           Exception: Capture cuda graph failed: CUDA out of memory.\nPossible solutions:\n1. set --mem-fraction-static to a smaller value\n\n\
+           [2026-03-01 10:00:12] Received sigquit from a child process. It usually means the child failed.\n\
+           [2026-03-01 10:00:13 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/x.py\", line 1, in f\nRuntimeError: Connection closed by peer\n";
+    let server = one(&log);
+    assert_eq!(
+        (class(&server), direction(&server), server.phase),
+        (CauseClass::GraphCaptureHeadroom, Direction::Down, Phase::GraphCapture)
+    );
+    let cause = server.cause.as_ref().expect("a cause");
+    assert_eq!(cause.evidence[0], "server.log:9");
+    let fraction = advice(&server, "mem_fraction_static");
+    // 0.9 less the 8.10 GiB that are missing of 79.00.
+    assert!((fraction.break_even.expect("where it changes").value - 0.797_468).abs() < 1e-6, "{fraction:#?}");
+    assert_eq!(fraction.recommended, Some(0.78));
+}
+
+#[test]
+fn errors_that_a_server_survives_are_not_its_end() {
+    let log = include_str!("../fixtures/sglang-0.5.9-simulated-llama8b.log");
+    let traceback = "Traceback (most recent call last):\n  File \"/x.py\", line 1, in f\nurllib3.exceptions.MaxRetryError: no route\n";
+    let before = log.replace("[2026-11-29 13:10:29] The server is", &format!("{traceback}[2026-11-29 13:10:29] The server is"));
+    assert_ne!(before, log);
+    assert_eq!(class(&one(&before)), CauseClass::Healthy);
+    assert_eq!(class(&one(&format!("{log}{traceback}"))), CauseClass::Healthy, "an error of a request");
+    let oom = format!(
+        "{log}[2026-11-29 13:20:00] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/x.py\", line 1, in f\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.50 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 78.50 GiB memory in use.\n"
+    );
+    let server = one(&oom);
+    assert_eq!((class(&server), server.state, server.phase), (CauseClass::RuntimeActivation, State::Failed, Phase::Serving));
+}
+
+#[test]
+fn a_broken_way_between_gpus_is_no_memory() {
+    let log = arguments("tp_size=2, mem_fraction_static=0.9")
+        + "torch.distributed.DistBackendError: NCCL error in: /x/NCCLUtils.hpp:317, unhandled cuda error\n";
+    assert_eq!(class(&one(&log)), CauseClass::InterconnectP2p);
+}

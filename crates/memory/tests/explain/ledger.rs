@@ -114,3 +114,55 @@ fn unequal_ranks_are_told_from_each_other() {
     assert_eq!(class(&server), CauseClass::OtherProcessHoldsMemory);
     assert!(server.answer.contains("TP1 has 40.00 GiB free where another rank has 78.90"), "{}", server.answer);
 }
+
+#[test]
+fn a_known_card_makes_the_identity_one_of_the_card() {
+    let log = log!("0.5.9-simulated-llama8b");
+    for (gib, name) in [(80.0, TermName::Context), (100.0, TermName::OtherProcess)] {
+        let asked = bystander_memory::explain::Asked { card_gib: Some(gib), want_gib: None };
+        let servers = crate::replay::explained(&[("server.log", log)], &asked).servers;
+        let rank = &servers[0].ranks[0];
+        adds_up(rank);
+        assert_eq!((term(rank, TermName::Total), term(rank, name)), (Some(format!("{gib:.2}")), Some(format!("{:.2}", gib - 79.5))));
+    }
+}
+
+#[test]
+fn a_line_of_the_oldest_release_ends_with_its_context() {
+    let log = "[2025-03-01 10:00:00 TP0] Load weight begin. avail mem=79.00 GB\n[2025-03-01 10:00:09 TP0] Load weight end. type=L, dtype=torch.bfloat16, avail mem=64.00 GB, mem usage=15.00 GB.\n\
+               [2025-03-01 10:00:09 TP0] KV Cache is allocated. #tokens: 200000, K size: 12.21 GB, V size: 12.21 GB\n[2025-03-01 10:00:09 TP0] Memory pool end. avail mem=39.00 GB\n\
+               [2025-03-01 10:00:20 TP0] Capture cuda graph end. Time elapsed: 9.00 s. avail mem=37.00 GB. mem usage=2.00 GB.\n\
+               [2025-03-01 10:00:20 TP0] max_total_num_tokens=200000, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2049, context_len=131072\n\
+               [2025-03-01 10:00:21] The server is fired up and ready to roll!\n";
+    let server = one(log);
+    assert_eq!((server.version.high.as_deref(), server.state), (Some("0.4.6"), State::Ready));
+    assert!(server.answer.contains("room for 1.5 requests"), "{}", server.answer);
+    // Fields come in the other order up to 0.4.6.
+    assert_eq!(term(&server.ranks[0], TermName::Graphs).as_deref(), Some("2.00"));
+    assert_eq!(term(&server.ranks[0], TermName::RequestTable).as_deref(), Some("1.00"));
+    // The same line, cut: what stands last may be a part of the number.
+    let cut = log.split("context_len=131072").next().expect("a part").to_owned() + "context_len=13";
+    assert!(!one(&cut).answer.contains("13"), "{}", one(&cut).answer);
+}
+
+#[test]
+fn lines_about_memory_of_no_known_kind_are_counted() {
+    let log = log!("0.5.9-simulated-llama8b").replace(
+        "[2026-11-29 13:10:29] Memory pool end",
+        "[2026-11-29 13:10:29] Frobnicate begin. avail mem=12.00 GB\n[2026-11-29 13:10:29] Memory pool end",
+    );
+    let server = one(&log);
+    assert!(
+        server.not_modelled.iter().any(|line| line.starts_with("1 lines about memory are of a kind that is not known")),
+        "{:?}",
+        server.not_modelled
+    );
+    adds_up(&server.ranks[0]);
+}
+
+#[test]
+fn the_release_that_somebody_says_counts() {
+    let log = format!("sglang==0.5.9.post1\n{}", log!("0.5.9-simulated-llama8b"));
+    let server = one(&log);
+    assert_eq!(server.version.low.as_deref(), Some("0.5.9.post1"));
+}

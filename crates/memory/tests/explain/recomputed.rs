@@ -49,3 +49,17 @@ fn a09_the_share_that_was_really_used_is_solved_for() {
     // By two bytes an element, and by one.
     assert!(server.answer.contains("0.689") && server.answer.contains("0.787"), "{}", server.answer);
 }
+
+#[test]
+fn the_base_of_the_share_is_solved_where_the_engine_prints_its_least_fraction() {
+    // 14.00 left and a least fraction of 0.8600 make a base of 100.00, where 60.00 were free before the weights.
+    let loads = "[2026-03-01 10:00:01] Load weight begin. avail mem=60.00 GB\n[2026-03-01 10:00:09] Load weight end. type=CLASS, avail mem=14.00 GB, mem usage=46.00 GB.\n";
+    let error = "ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.75. Raise --mem-fraction-static above 0.860 (minimum viable = 1 - available/pre = 0.8600).\n";
+    let server = one(&start("0.75", "L", loads, error));
+    assert_eq!((class(&server), server.advice[0].direction), (CauseClass::FractionSemantics, Direction::Up));
+    assert!(server.answer.contains("one of 100.00 GiB here") && server.answer.contains("60.00 GiB"), "{}", server.answer);
+    // The usual case is no contradiction: 1 - 14/60 = 0.7667.
+    let usual = one(&start("0.75", "L", loads, &error.replace("0.860 ", "0.767 ").replace("0.8600", "0.7667")));
+    assert_eq!(class(&usual), CauseClass::FractionBelowWeights);
+    assert!(usual.contradictions.is_empty(), "{:?}", usual.contradictions);
+}

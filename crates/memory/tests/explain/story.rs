@@ -114,3 +114,27 @@ fn a_cache_of_a_wanted_size_has_its_fraction() {
         assert_eq!(wanted.direction, Direction::Up);
     }
 }
+
+#[test]
+fn a_print_in_the_sizing_gives_its_decimals() {
+    let printed = log(
+        &arguments("mamba_full_memory_ratio=0.9"),
+        "type=KimiK25ForConditionalGeneration, dtype=torch.bfloat16",
+        "model_executor/model_runner_kv_cache_mixin.py",
+        NOT_ENOUGH,
+    )
+    .replace(
+        "[2026-11-29 13:31:47 TP0] Scheduler",
+        "[2026-11-29 13:31:47 TP0] DEBUG avail=21.697 total=93.999 fraction=0.55 rest=-20.603\n[2026-11-29 13:31:47 TP0] Scheduler",
+    );
+    let server = one(&printed);
+    let formula = server.formula.as_ref().expect("a formula");
+    assert_eq!(formula.text, "rest = 21.697 \u{2212} 93.999 \u{d7} (1 \u{2212} 0.55) = \u{2212}20.603 GiB (\u{b1}0.001)");
+    let tokens = formula.tokens.expect("tokens");
+    assert_eq!(tokens.value, -314_803.0);
+    assert!(tokens.high - tokens.low < 30.0, "{tokens:?}");
+    assert_eq!(format!("{:.6}", advice(&server, "mem_fraction_static").break_even.expect("a break-even").value), "0.769179");
+    // A line that only looks like it is not taken.
+    let other = printed.replace("rest=-20.603", "rest=7.5");
+    holds(one(&other).formula.and_then(|formula| formula.tokens).expect("tokens"), -314_764.0);
+}

@@ -46,3 +46,19 @@ pub fn shared_memory(case: &Case<'_>) -> Option<Found> {
     );
     Some(Found::new(CauseClass::DockerShm, Certainty::Shown, text, [message.place.clone()]).advise(advice))
 }
+
+/// The way between the GPUs: NCCL could not be set up, or broke.
+#[must_use]
+pub fn communication(case: &Case<'_>) -> Option<Found> {
+    let failure = case.facts.failure()?;
+    let said = format!("{} {}", failure.kind, failure.message);
+    let is_nccl = said.contains("NCCL error") || said.contains("DistBackendError") || said.contains("peer access is not supported");
+    if !is_nccl || said.contains("out of memory") {
+        return None;
+    }
+    let text = "The GPUs could not be connected, or lost each other: NCCL reports it, and no line says that memory is why";
+    let advice = no_knob(
+        "Start once with NCCL_DEBUG=INFO and read its first warning. Between GPUs without peer access disable the custom all-reduce and NCCL_P2P; look at IOMMU and ACS, at the driver, and at /dev/shm of a container.",
+    );
+    Some(Found::new(CauseClass::InterconnectP2p, Certainty::Possible, text, [failure.place.clone()]).advise(advice))
+}

@@ -55,6 +55,12 @@ const LINES: &[(&str, Take)] = &[
     ("[unified-memory-pool]", |at, _| at.note_first(names::OTHER_POOL)),
     ("fired up and ready to roll", served),
     ("Application startup complete", |at, _| at.begin(Phase::WarmUp)),
+    ("LoRA adapter loading starts", |at, rest| at.amount(names::LORA_BEGIN, rest, "avail mem=")),
+    ("LoRA adapter loading completes", |at, rest| at.amount(names::LORA_END, rest, "avail mem=")),
+    ("avail=", debug),
+    ("sglang==", |at, rest| at.release(&rest["sglang==".len()..])),
+    ("SGLang version", |at, rest| at.release(&rest["SGLang version".len()..])),
+    ("sglang version", |at, rest| at.release(&rest["sglang version".len()..])),
     ("sglang.launch_server", |at, _| at.note_first(names::COMMAND)),
     ("sglang serve", |at, _| at.note_first(names::COMMAND)),
 ];
@@ -92,6 +98,7 @@ pub(super) const TEXTS: &[&str] = &[
     "[unified-memory-pool]",
     "fired up and ready to roll",
     "Application startup complete",
+    "avail=",
 ];
 
 /// Parts of errors that no other engine prints.
@@ -121,15 +128,25 @@ pub(super) struct At<'a> {
 
 /// Reads a line; says whether it is one of SGLang's own.
 pub(super) fn take(start: &mut Start, label: &str, text: &str, place: &Place) -> bool {
-    let Some((at, (sought, take))) = LINES.iter().find_map(|line| text.find(line.0).map(|at| (at, line))) else { return is_ours(text) };
+    let Some((at, (sought, take))) = LINES.iter().find_map(|line| text.find(line.0).map(|at| (at, line))) else {
+        if start.is_ours && start.facts.served.is_none() && is_on_memory(text) {
+            At { start, label, text, place }.note_first(names::UNKNOWN);
+        }
+        return is_ours(text);
+    };
     let is_at_run_time =
         matches!(*sought, "Retract requests" | "Prefill out of memory" | "Decode out of memory" | "alloc_req_slots runs out of memory");
     // What a server prints of its memory once it serves is of another time: weights that are updated, memory that is lent.
     if start.facts.served.is_none() || is_at_run_time {
         take(&mut At { start, label, text, place }, &text[at..]);
     }
-    let is_command = sought.starts_with("sglang");
-    !is_command && !ANYBODY.contains(sought) && (!sought.starts_with("raph ") || text.contains("Capture "))
+    let says_nothing = sought.starts_with("sglang") || sought.ends_with("GLang version") || *sought == "avail=";
+    !says_nothing && !ANYBODY.contains(sought) && (!sought.starts_with("raph ") || text.contains("Capture "))
+}
+
+/// Whether a line speaks of free or used memory in the engine's words.
+fn is_on_memory(text: &str) -> bool {
+    (text.contains("avail mem=") || text.contains("mem usage")) && text.contains("GB")
 }
 
 /// Whether a line is one that a start prints once for each rank, and has printed already.
@@ -173,9 +190,9 @@ impl At<'_> {
 
     /// A count, which is printed whole, and is cut where the line ends with it.
     fn count(&mut self, name: &'static str, rest: &str, before: &str) {
-        let whole = rest
-            .find(before)
-            .is_some_and(|at| !rest[at + before.len()..].trim_start_matches(|c: char| c == '-' || c.is_ascii_digit()).is_empty());
+        let digits = |c: char| c == '-' || c.is_ascii_digit();
+        let ends = |at: usize| rest[at + before.len()..].trim_start_matches(digits).is_empty();
+        let whole = !(self.start.is_cut && rest.find(before).is_some_and(ends));
         if let Some(figure) = after(rest, before).filter(|_| whole) {
             self.keep(name, Figure::exact(figure.value));
         }
@@ -186,6 +203,13 @@ impl At<'_> {
         if self.start.phases.len() < crate::explain::facts::RANKS || self.start.phases.contains_key(self.label) {
             self.start.phases.insert(self.label.to_owned(), phase);
         }
+    }
+
+    /// The release, where somebody says it: a list of packages, an answer of the server.
+    fn release(&mut self, rest: &str) {
+        let version = rest.trim_start_matches([' ', ':', '=', '\'', '"']).split([' ', ',', '\'', '"']).next().unwrap_or("");
+        let place = self.place;
+        self.start.fingerprint.state(version, || format!("{place}: {version}"));
     }
 
     fn setting(&mut self, name: &str, value: &str) {
@@ -212,6 +236,9 @@ fn load_begin(at: &mut At<'_>, rest: &str) {
 }
 
 fn load_end(at: &mut At<'_>, rest: &str) {
+    if rest.contains("Committed real weights") {
+        return at.note_first(names::OVERLAPPED);
+    }
     let is_draft = at.has(names::DRAFT_LOAD_BEGIN);
     at.amount(if is_draft { names::DRAFT_LOAD_END } else { names::LOAD_END }, rest, "avail mem=");
     if is_draft {
@@ -281,6 +308,20 @@ fn progress(at: &mut At<'_>, rest: &str) {
         at.keep(names::CAPTURING, figure);
     }
     at.begin(Phase::GraphCapture);
+}
+
+/// A print that somebody put into the sizing, with more decimals than the engine's own lines: `avail=21.697 total=93.999 … rest=-20.603`.
+fn debug(at: &mut At<'_>, _rest: &str) {
+    let number = |name: &str| after(at.text, name);
+    let (Some(available), Some(total), Some(rest)) = (number("avail="), number("total="), number("rest=")) else { return };
+    let Some(fraction) = number("fraction=") else { return };
+    // It must be the formula, else it is somebody else's line.
+    let computed = available.value - total.value * (1.0 - fraction.value);
+    if (computed - rest.value).abs() > 0.01 || total.value <= available.value {
+        return;
+    }
+    at.keep(names::SEEN_TOTAL, total);
+    at.keep(names::SEEN_AVAILABLE, available);
 }
 
 fn symmetric(at: &mut At<'_>, rest: &str) {

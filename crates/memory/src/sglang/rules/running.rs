@@ -152,6 +152,20 @@ pub(super) fn below_the_context(case: &Case<'_>) -> Option<Found> {
     Some(found)
 }
 
+/// A pool of next to nothing, where the context is not printed.
+pub(super) fn next_to_nothing(case: &Case<'_>) -> Option<Found> {
+    let tokens = pool_tokens(case.facts)?;
+    let place = first(case, names::TOKENS).or_else(|| first(case, names::POOL_TOKENS)).map(|(_, place)| place);
+    let capped = cap(case.facts).is_some_and(|cap| tokens >= cap - 64.0);
+    if !stands(case) || capped || tokens >= NEXT_TO_NOTHING / 4.0 || first(case, names::CONTEXT).is_some() {
+        return None;
+    }
+    let text = format!("The KV cache holds {} tokens: next to nothing, whatever the length of requests", whole(tokens));
+    let mut found = Found::new(CauseClass::PoolUndersized, Certainty::Likely, text, place);
+    found.advice.extend(sized(case.facts).map(|sized| advice::up(case.facts, &sized)));
+    Some(found)
+}
+
 /// What makes the pool hold a full request.
 fn larger(case: &Case<'_>, tokens: f64, context: f64) -> Vec<bystander_model::memory::Advice> {
     if let Some(cap) = cap(case.facts).filter(|cap| tokens >= cap - 64.0) {
@@ -167,7 +181,10 @@ fn larger(case: &Case<'_>, tokens: f64, context: f64) -> Vec<bystander_model::me
         format!("Requests of up to {} tokens fit as it is; a context no longer than that says so to clients.", whole(tokens)),
     );
     let Some(sized) = sized(case.facts) else { return vec![shorter] };
-    vec![full_request(case, &sized, context), shorter]
+    let full = full_request(case, &sized, context);
+    // Where one full request cannot fit, a larger pool is still of use for shorter ones.
+    let larger = (full.direction == Direction::None).then(|| advice::up(case.facts, &sized)).filter(|up| up.direction == Direction::Up);
+    larger.into_iter().chain([full, shorter]).collect()
 }
 
 /// The fraction at which one full request fits.

@@ -6,6 +6,7 @@ use crate::explain::facts::Failure;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, fraction};
 use crate::sglang::advice::{self, gib, knob, not_the_fraction};
+use crate::sglang::notes::solved_base;
 use crate::sglang::shapes::cells_by_element;
 use crate::sglang::sizing::{Sized, cap, fraction as used, sized};
 
@@ -22,6 +23,24 @@ pub(super) fn detection(case: &Case<'_>) -> Option<Found> {
         "Give the size of the slice where the release has a switch for it (SGLANG_GPU_MEMORY_TOTAL_FALLBACK in some builds), or set --mem-fraction-static yourself on a release that then asks the CUDA runtime.",
     );
     Some(Found::new(CauseClass::PlatformMisreports, Certainty::Shown, text, [failure.place.clone()]).advise(advice))
+}
+
+/// The engine's least fraction is one of another base than what was free before the weights.
+pub(super) fn another_base(case: &Case<'_>) -> Option<Found> {
+    let failure = failure_with(case, "Loaded weights leave no GPU memory for the KV cache")?;
+    let (solved, free) = solved_base(case.facts)?;
+    if solved.low <= free.high * 1.02 && solved.high >= free.low * 0.98 {
+        return None;
+    }
+    let even = advice::printed_break_even(&failure.message);
+    let text = format!(
+        "The fraction is one of {} GiB here, as the engine's own numbers make it, and not of the {} GiB that were free before the weights; measured by that, the weights leave nothing for the KV cache",
+        decimal(solved.value, 2),
+        decimal(free.value, 2)
+    );
+    let mut found = Found::new(CauseClass::FractionSemantics, Certainty::Likely, text, [failure.place.clone()]);
+    found.advice.push(up_from_message(case, even));
+    Some(found)
 }
 
 /// From 0.5.14 on: the weights, those of a draft included, leave nothing.
