@@ -22,14 +22,14 @@ pub mod facts;
 pub mod failure;
 pub mod judge;
 mod several;
+mod sieve;
 pub mod spoken;
 mod vllm_pairs;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use bystander_model::memory::{Advice, CauseClass, Certainty, Formula, Rank};
-use regex::bytes::Regex;
 
 pub use document::{Asked, document};
 pub use facts::Facts;
@@ -133,17 +133,6 @@ impl Found {
     }
 }
 
-/// The search for lines that may matter to any engine.
-static SIEVE: LazyLock<Regex> = LazyLock::new(|| {
-    let mut texts: Vec<&str> = ENGINES.iter().flat_map(|engine| (engine.texts)()).chain(spoken::TEXTS.iter().copied()).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    // A text inside another one would find the same lines twice.
-    let kept = texts.iter().filter(|text| !texts.iter().any(|other| other != *text && text.contains(other)));
-    let pattern = kept.map(|text| regex::escape(text)).collect::<Vec<_>>().join("|");
-    Regex::new(&format!("(?-u:{pattern})")).expect("escaped literals")
-});
-
 /// Reads one log, block by block, in bounded memory.
 pub struct Explainer {
     source: Arc<str>,
@@ -220,12 +209,14 @@ impl Explainer {
         }
         let mut at = 0;
         while at < text.len() {
-            let found = if self.hungry { Some(at) } else { SIEVE.shortest_match_at(text, at).map(|end| end - 1) };
+            let found = if self.hungry { Some(at) } else { sieve::find(text, at) };
             let Some(found) = found else { break };
             let start = memchr::memrchr(b'\n', &text[at..found]).map_or(at, |end| at + end + 1);
             let end = memchr::memchr(b'\n', &text[found..]).map_or(text.len(), |end| found + end + 1);
             self.lines += newlines(&text[at..start]) + 1;
-            self.line(&text[start..end]);
+            if self.hungry || sieve::holds(&text[start..end]) {
+                self.line(&text[start..end]);
+            }
             at = end;
         }
         self.lines += newlines(&text[at..]);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bystander_model::memory::Phase;
 
 use super::names;
-use super::version::{self, Fingerprint};
+use super::version::Fingerprint;
 use crate::explain::failure::{Raised, Tracebacks};
 use crate::explain::{Facts, Reader, spoken};
 use crate::line::{Line, Place};
@@ -21,7 +21,9 @@ const STARTS: usize = 32;
 pub(crate) fn texts() -> Vec<&'static str> {
     let errors =
         ["hit an exception", "KeyboardInterrupt", "sglang.launch_server", "sglang serve", "sglang==", "GLang version", "glang version"];
-    version::texts().chain(lines::TEXTS.iter().copied()).chain(errors).collect()
+    // Other marks of a release stand in lines that are read anyway, or in tracebacks, which are followed.
+    let marks = ["Load weight end", "Custom allreduce v2 initialized"];
+    lines::TEXTS.iter().copied().chain(marks).chain(errors).collect()
 }
 
 /// Errors that only report that another process failed, or that somebody stopped the server.

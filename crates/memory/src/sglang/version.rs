@@ -63,7 +63,7 @@ static ANY: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What lines hold that tell of a version.
-pub(crate) fn texts() -> impl Iterator<Item = &'static str> {
+fn texts() -> impl Iterator<Item = &'static str> {
     MARKS.iter().map(|mark| mark.text).chain(["Load weight end", "CUDA graph begin", "cuda graph end"])
 }
 

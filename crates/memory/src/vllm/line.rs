@@ -144,7 +144,8 @@ pub(crate) const TEXTS: &[&str] = &[
     "block_size: ",
     "CUDA graph",
     "cudagraph",
-    "cuda graph",
+    // SGLang says of each batch whether it ran as a "cuda graph": only what is registered is of a start.
+    "cuda graph addresses",
     "torch.compile t",
     "init engine (",
     "Application startup complete",
