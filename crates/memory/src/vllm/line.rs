@@ -186,3 +186,29 @@ pub(crate) fn read(level: &str, message: &str) -> Vec<Line> {
     outside::platform(message, &mut found);
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{TEXTS, read};
+    use crate::vllm::prefix;
+
+    /// Logs of real starts: a simulated GPU, and the CPU backend.
+    const LOGS: [&str; 4] = [
+        include_str!("../../tests/fixtures/vllm-0.32.0-simulated-llama8b-eager.log"),
+        include_str!("../../tests/fixtures/vllm-0.32.0-cpu-tp2.log"),
+        include_str!("../../tests/fixtures/vllm-0.32.0-cpu-share.log"),
+        include_str!("../../tests/fixtures/vllm-0.32.0-cpu-given.log"),
+    ];
+
+    #[test]
+    fn every_line_of_real_logs_with_an_amount_is_known_and_found_by_the_search() {
+        for line in LOGS.iter().flat_map(|log| log.lines()) {
+            let text = line.split_once(") ").filter(|_| line.starts_with('(')).map_or(line, |(_, text)| text);
+            let (level, message) = prefix::split(text);
+            let has_amount = ["GiB", "KV cache size"].iter().any(|unit| message.contains(unit));
+            assert!(!has_amount || !read(level, message).is_empty(), "{line}");
+            let found = TEXTS.iter().chain(crate::explain::spoken::TEXTS).any(|text| line.contains(text));
+            assert!(found || read(level, message).is_empty(), "read, and never found: {line}");
+        }
+    }
+}

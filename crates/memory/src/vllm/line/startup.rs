@@ -115,9 +115,7 @@ fn configuration(message: &str, found: &mut Vec<Line>) {
 }
 
 /// Texts that begin a step, and which.
-const STEPS: [(&str, Step); 22] = [
-    ("world_size=", Step::Parallel),
-    ("in world size ", Step::Parallel),
+const STEPS: [(&str, Step); 20] = [
     ("vLLM is using nccl==", Step::Parallel),
     ("Starting to load model", Step::Weights),
     ("Loading model from scratch", Step::Weights),
