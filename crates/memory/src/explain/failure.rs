@@ -50,14 +50,19 @@ impl Tracebacks {
         let is_indented = text.starts_with([' ', '\t', '|']);
         if let Some(open) = &mut self.open {
             open.lines += 1;
+            let is_given_up = open.lines > FOLLOWED;
             if is_indented || text.trim().is_empty() {
                 if let Some(frame) = frame(text) {
                     push(&mut open.through, &frame);
                 }
-                if open.lines > FOLLOWED {
+                if is_given_up {
                     self.open = None;
                 }
                 return None;
+            }
+            // Lines of others may come before its end, but not without end: while it is open, every line of the log is looked at.
+            if is_given_up && raised(text).is_none() {
+                self.open = None;
             }
         }
         let raised = raised(text)?;
@@ -150,6 +155,11 @@ mod tests {
         assert_eq!(tracebacks.line("Traceback (most recent call last):"), None);
         for _ in 0..=super::FOLLOWED {
             assert_eq!(tracebacks.line("  x"), None);
+        }
+        assert!(!tracebacks.is_open());
+        assert_eq!(tracebacks.line("Traceback (most recent call last):"), None);
+        for _ in 0..=super::FOLLOWED {
+            assert_eq!(tracebacks.line("10.0.0.1 POST /v1/completions 200"), None);
         }
         assert!(!tracebacks.is_open());
     }

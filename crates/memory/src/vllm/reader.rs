@@ -17,6 +17,8 @@ use crate::line::{Line, Place};
 const STARTS: usize = 64;
 /// Processes whose tracebacks are followed at the same time.
 const PROCESSES: usize = 64;
+/// Lines of the log, whoever wrote them, in which a traceback has to come to its error.
+const FOLLOWED: usize = 2000;
 /// The label of amounts of the whole server.
 pub(crate) const SERVER: &str = "server";
 
@@ -28,6 +30,8 @@ pub(crate) struct LogReader {
     /// What stood before the first line of the engine: a command, a list of processes.
     is_ours: bool,
     tracebacks: BTreeMap<Option<u32>, Tracebacks>,
+    /// Lines of any process that are still followed for the errors of open tracebacks.
+    followed: usize,
     /// The process that printed numbers under each label.
     writers: BTreeMap<String, u32>,
 }
@@ -35,6 +39,7 @@ pub(crate) struct LogReader {
 impl Reader for LogReader {
     fn line(&mut self, line: &Line<'_>) {
         let (level, text) = prefix::split(line.text);
+        self.followed = if text.contains("Traceback (most recent call last)") { FOLLOWED } else { self.followed.saturating_sub(1) };
         let label = prefix::label(line.process, line.pid);
         let found = line::read(level, text);
         if found.iter().any(|found| self.begins(found, text, line.pid)) {
@@ -57,7 +62,7 @@ impl Reader for LogReader {
     }
 
     fn wants_next(&self) -> bool {
-        self.tracebacks.values().any(Tracebacks::is_open)
+        self.followed > 0 && self.tracebacks.values().any(Tracebacks::is_open)
     }
 
     fn finish(&mut self) -> Vec<Facts> {
@@ -196,5 +201,27 @@ fn fail(facts: &mut Facts, raised: Option<Raised>, found: &[line::Line], text: &
     });
     if is_new {
         spoken::fail(facts, raised, label, place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FOLLOWED, LogReader};
+    use crate::explain::Reader;
+    use crate::line::{Line, Place};
+
+    #[test]
+    fn a_traceback_of_a_process_that_is_silent_from_then_on_is_not_followed_for_ever() {
+        let place = Place { source: "x".into(), line: 1 };
+        let mut reader = LogReader::default();
+        let line = |reader: &mut LogReader, pid, text| {
+            reader.line(&Line { place: &place, text, container: None, process: Some("Worker"), pid: Some(pid) })
+        };
+        line(&mut reader, 1, "Traceback (most recent call last):");
+        assert!(reader.wants_next());
+        for _ in 0..FOLLOWED {
+            line(&mut reader, 2, "POST /v1/completions 200");
+        }
+        assert!(!reader.wants_next());
     }
 }
