@@ -15,6 +15,7 @@ use crate::plan::setup::{Engine, Setup};
 use crate::version::Release;
 
 pub(crate) const MIB: u64 = 1 << 20;
+const PCIE_IPC: &str = "PCIe-IPC workspace";
 
 /// One buffer, or set of buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,38 @@ pub fn items(engine: Engine, release: Release, setup: &Setup, hidden: Option<u64
         items.extend(pcie_ipc(engine, setup, world, hidden));
     }
     items
+}
+
+/// One line for each buffer, and where all-reduce over PCIe is off, what turning it on would take.
+#[must_use]
+pub fn lines(engine: Engine, release: Release, setup: &Setup, hidden: u64) -> Vec<String> {
+    let mib = |bytes: u64| bytes as f64 / MIB as f64;
+    let line = |item: &Item| {
+        let order = if item.is_before_pool { "before the pools are sized" } else { "after the pools, from what they leave" };
+        format!("communication: {} {:.1} MiB, {order} ({})", item.name, mib(item.bytes), item.formula)
+    };
+    let mut lines: Vec<String> = items(engine, release, setup, Some(hidden)).iter().map(line).collect();
+    let first = match engine {
+        Engine::Sglang => Release(0, 5, 21),
+        Engine::Vllm => Release(0, 33, 0),
+    };
+    if setup.tensor > 1 {
+        lines.push(format!(
+            "communication: NCCL takes {:.0} MiB for each channel of each peer once a call needs it, not before",
+            mib(CONNECTION_BYTES)
+        ));
+    }
+    if !setup.pcie_ipc && release >= first && !has_nvlink(setup) {
+        let on = Setup { pcie_ipc: true, ..setup.clone() };
+        if let Some(item) = items(engine, release, &on, Some(hidden)).into_iter().find(|item| item.name == PCIE_IPC) {
+            lines.push(format!(
+                "communication: with all-reduce over PCIe-IPC on, {:.1} MiB more of what the pools leave ({}); fewer rows: fewer capture sizes or draft tokens",
+                mib(item.bytes),
+                item.formula
+            ));
+        }
+    }
+    lines
 }
 
 fn custom(engine: Engine, release: Release, setup: &Setup, world: u64) -> Vec<Item> {
@@ -109,13 +142,13 @@ fn pcie_ipc(engine: Engine, setup: &Setup, world: u64, hidden: u64) -> Option<It
     let batch = setup.graph_batch.unwrap_or(512);
     let drafts = setup.speculation.as_ref().and_then(|speculation| speculation.tokens).unwrap_or(1);
     let rows = match engine {
-        Engine::Sglang => batch * drafts,
+        Engine::Sglang => batch.saturating_mul(drafts),
         Engine::Vllm => batch,
     };
     let bytes = workspace_bytes(world, rows, hidden)?;
-    let factor = bytes as f64 / (rows * hidden * 2) as f64;
+    let factor = bytes as f64 / (rows as f64 * hidden as f64 * 2.0);
     Some(Item {
-        name: "PCIe-IPC workspace",
+        name: PCIE_IPC,
         bytes,
         is_before_pool: false,
         formula: format!("{factor} \u{d7} the largest payload, {rows} rows \u{d7} {hidden} \u{d7} 2 bytes"),

@@ -24,6 +24,7 @@ mod killed;
 mod measured;
 mod memory_explain;
 mod memory_watch;
+mod memory_plan;
 mod mounted;
 mod no_trace;
 mod old_record;

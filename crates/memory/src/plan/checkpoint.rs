@@ -1,10 +1,7 @@
 //! The tensors of a checkpoint, told from the headers of its safetensors files: names, kinds, shapes. Weights themselves are never read.
 
-use std::borrow::Cow;
-use std::fmt;
+mod header;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use thiserror::Error;
 
 use super::dtype::Dtype;
@@ -13,8 +10,6 @@ use super::dtype::Dtype;
 pub const MOST_HEADER: u64 = 100_000_000;
 /// Bytes in front of the header: its length.
 pub const LENGTH_BYTES: u64 = 8;
-/// Dimensions that a tensor may have; more is no tensor of a model.
-const MOST_DIMENSIONS: usize = 8;
 
 /// A header that cannot be used; the text fits after "failed to".
 #[derive(Debug, Error)]
@@ -63,29 +58,37 @@ pub enum HeaderError {
     },
 }
 
-/// One tensor.
+/// One tensor, or the tensors of all experts of a layer that are alike: a checkpoint of a terabyte has more than a hundred thousand of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tensor {
-    /// Its name in the checkpoint.
+    /// Its name in the checkpoint; of several, that of the first.
     pub name: String,
     /// What it is made of.
     pub dtype: Dtype,
     /// Its dimensions.
     pub shape: Vec<u64>,
+    /// How many there are.
+    pub count: u64,
 }
 
 impl Tensor {
-    /// How many elements it has.
+    /// How many elements one has.
     #[must_use]
     pub fn elements(&self) -> u64 {
         self.shape.iter().fold(1, |all: u64, dimension| all.saturating_mul(*dimension))
     }
 
-    /// Bytes in the file.
+    /// Bytes of all of them in the file.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.elements().saturating_mul(self.dtype.bits()).div_ceil(8)
+        size(&self.shape, self.dtype).saturating_mul(self.count)
     }
+}
+
+/// Bytes of a tensor.
+fn size(shape: &[u64], dtype: Dtype) -> u64 {
+    let elements = shape.iter().fold(1, |all: u64, dimension| all.saturating_mul(*dimension));
+    elements.saturating_mul(dtype.bits()).div_ceil(8)
 }
 
 /// All tensors of a model.
@@ -102,6 +105,12 @@ impl Checkpoint {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.tensors.iter().fold(0, |all: u64, tensor| all.saturating_add(tensor.bytes()))
+    }
+
+    /// How many tensors there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.tensors.iter().fold(0, |all: u64, tensor| all.saturating_add(tensor.count))
     }
 }
 
@@ -130,67 +139,12 @@ pub fn header_length(first: [u8; 8], file: u64) -> Result<u64, HeaderError> {
 ///
 /// It is no header, contradicts itself, or says more than the file has.
 pub fn tensors(header: &[u8], file: u64) -> Result<Vec<Tensor>, HeaderError> {
-    let Header(entries) = serde_json::from_slice(header).map_err(|source| HeaderError::NotAHeader { source })?;
-    let mut found = Vec::with_capacity(entries.len());
-    let mut end = 0;
-    for (name, entry) in entries {
-        let dtype = Dtype::of_header(&entry.dtype)
-            .ok_or_else(|| HeaderError::Kind { tensor: name.clone().into_owned(), dtype: entry.dtype.clone().into_owned() })?;
-        let tensor = Tensor { name: name.into_owned(), dtype, shape: entry.shape };
-        let (begin, after) = entry.data_offsets;
-        let place = after.saturating_sub(begin);
-        if tensor.bytes() != place || tensor.shape.len() > MOST_DIMENSIONS {
-            return Err(HeaderError::Size { shape: tensor.bytes(), tensor: tensor.name, place });
-        }
-        end = end.max(after);
-        found.push(tensor);
-    }
-    let needed = (LENGTH_BYTES + header.len() as u64).saturating_add(end);
+    let found = header::read(header)?;
+    let needed = (LENGTH_BYTES + header.len() as u64).saturating_add(found.end);
     if needed > file {
         return Err(HeaderError::Short { found: file, needed });
     }
-    Ok(found)
-}
-
-/// The entries of a header, `__metadata__` left out.
-struct Header<'a>(Vec<(Cow<'a, str>, Entry<'a>)>);
-
-#[derive(Deserialize)]
-struct Entry<'a> {
-    #[serde(borrow)]
-    dtype: Cow<'a, str>,
-    shape: Vec<u64>,
-    data_offsets: (u64, u64),
-}
-
-/// A name that is borrowed where nothing in it is escaped.
-#[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Header<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Header<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of tensors")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header<'de>, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(Name(name)) = map.next_key()? {
-                    if name == "__metadata__" {
-                        map.next_value::<IgnoredAny>()?;
-                    } else {
-                        entries.push((name, map.next_value()?));
-                    }
-                }
-                Ok(Header(entries))
-            }
-        }
-        deserializer.deserialize_map(Entries)
-    }
+    Ok(found.tensors)
 }
 
 #[cfg(test)]
@@ -202,6 +156,26 @@ mod tests {
         let header = br#"{"__metadata__":{"format":"pt"},"a.weight":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},"b":{"dtype":"F8_E4M3","shape":[5],"data_offsets":[12,17]}}"#;
         let found = tensors(header, 8 + header.len() as u64 + 17).expect("tensors");
         assert_eq!(found.iter().map(|tensor| tensor.bytes()).collect::<Vec<_>>(), [12, 5]);
+    }
+
+    #[test]
+    fn experts_that_are_alike_are_counted() {
+        let entry =
+            |name: &str, from: u64| format!("\"{name}\":{{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[{},{}]}}", from, from + 4);
+        let names = [
+            "l.0.experts.0.up.weight",
+            "l.0.experts.1.up.weight",
+            "l.0.experts.1.down.weight",
+            "l.1.experts.0.up.weight",
+            "l.0.experts.10.up.weight",
+            "experts.7",
+            "experts.8",
+        ];
+        let entries: Vec<String> = names.iter().zip(0..).map(|(name, at)| entry(name, at * 4)).collect();
+        let header = format!("{{{}}}", entries.join(","));
+        let found = tensors(header.as_bytes(), 8 + header.len() as u64 + 28).expect("tensors");
+        assert_eq!(found.iter().map(|tensor| tensor.count).collect::<Vec<_>>(), [3, 1, 1, 2]);
+        assert_eq!(found.iter().map(super::Tensor::bytes).sum::<u64>(), 28);
     }
 
     #[test]

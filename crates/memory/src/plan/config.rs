@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// What a number of a configuration may be at most; anything above is a mistake, and could not be computed with.
-const MOST: u64 = 1 << 40;
+const MOST: u64 = 1 << 26;
 /// Where the language model of a multimodal model lies.
 const NESTED: [&str; 6] = ["text_config", "llm_config", "language_config", "language_model", "llm", "text_model_config"];
 

@@ -126,7 +126,7 @@ fn ceil_thousandth(x: f64) -> f64 {
 
 /// Fractions worth a row: usual ones, and those that were found.
 fn table(asked: &Asked, range: Option<&FractionRange>) -> Vec<f64> {
-    let mut rows = vec![asked.fraction, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.95];
+    let mut rows = vec![asked.fraction, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95];
     if let Some(range) = range {
         rows.extend(range.recommended);
         rows.extend(range.works.map(|(low, _)| low));

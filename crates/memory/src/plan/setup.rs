@@ -217,6 +217,19 @@ impl Default for Setup {
     }
 }
 
+/// What cannot be counted of a draft, where something cannot.
+pub(super) fn unknown_draft(shape: &Shape, setup: &Setup) -> Option<String> {
+    let speculation = setup.speculation.as_ref().filter(|speculation| !speculation.is_textual)?;
+    match &speculation.draft {
+        Some(_) if speculation.draft_bytes.is_none() => Some("draft weights: the draft's tensors are not known".to_owned()),
+        None if shape.draft_layers == 0 => Some(
+            "draft weights: the draft is not at hand; its KV cache is counted as one layer more (--speculative FOLDER tells both)"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
 impl Setup {
     /// Ranks among which attention is cut: with DP attention the ranks of one copy.
     #[must_use]

@@ -127,6 +127,7 @@ fn size(column: &mut Column, question: &Question, release: Release, stages: &[St
     let baseline = baseline::before_weights(Engine::Sglang, release, shape, setup, gpu);
     let total = baseline.free;
     column.derivation.extend(baseline.lines);
+    column.derivation.extend(crate::communication::lines(Engine::Sglang, release, setup, shape.hidden));
     let default = defaults::fraction(shape, setup, release, gpu);
     column.derivation.push(default.why);
     let asked = setup.fraction.unwrap_or(default.value);
@@ -196,14 +197,21 @@ fn notes(shape: &Shape, setup: &Setup, release: Release) -> Vec<String> {
     if release < Engine::Sglang.oldest() {
         notes.push(format!("{release} is older than the rules here, which begin with {}", Engine::Sglang.oldest()));
     }
-    if let Some(speculation) = setup.speculation.as_ref().filter(|speculation| !speculation.is_textual) {
+    if setup.speculation.as_ref().is_some_and(|speculation| !speculation.is_textual) {
         if release < Release(0, 5, 14) {
             notes.push(
                 "draft weights and their KV cache: this release loads them after the pool, from what the fraction leaves free".to_owned(),
             );
-        } else if speculation.draft.is_some() && speculation.draft_bytes.is_none() {
-            notes.push("draft weights: the draft's tensors are not known".to_owned());
+        } else {
+            notes.extend(super::setup::unknown_draft(shape, setup));
         }
+    }
+    let has_windows = shape.attention().any(|attention| attention.reach != super::shape::Reach::All);
+    if has_windows && release >= Release(0, 5, 14) && setup.without_prefix_cache && setup.requests.is_some() {
+        notes.push(
+            "the pool of windows by requests, which this release takes without a prefix cache where the number of requests is given"
+                .to_owned(),
+        );
     }
     if shape.states().next().is_some() && release < Release(0, 5, 4) {
         notes.push("the state cache of hybrid models before 0.5.4".to_owned());

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows an engine: how an engine stores it is said in [`super::sglang`] and [`super::vllm`].
 
+mod bounds;
 mod layers;
 mod quantisation;
 mod state;
@@ -15,7 +16,7 @@ pub use quantisation::{DeclaredKv, Quantisation};
 pub use state::State;
 
 /// No model has more layers than this; a configuration that says so is a mistake.
-const MOST_LAYERS: u64 = 4096;
+const MOST_LAYERS: u64 = 1024;
 
 /// A model.
 #[derive(Debug, Clone)]
@@ -190,6 +191,7 @@ impl Shape {
             layers,
             notes,
         };
+        bounds::check(&shape)?;
         Ok(shape)
     }
 
@@ -243,7 +245,7 @@ fn depth(config: &Config) -> Result<u64, ConfigError> {
         return Err(ConfigError::Wrong {
             field: "num_hidden_layers".to_owned(),
             found: layers.to_string(),
-            expected: "a number of layers (4096 at most)",
+            expected: "a number of layers (1024 at most)",
         });
     }
     Ok(layers)

@@ -23,7 +23,7 @@ pub fn worked_out(config: &Config, shape: &Shape) -> Result<Option<Checkpoint>, 
         (_, Some(quantised)) => quantised.is_block_fp8(),
     };
     let Some(vocabulary) = shape.vocabulary.filter(|_| is_known) else { return Ok(None) };
-    let mut list = List { tensors: Vec::new(), fp8: quantised.filter(|quantised| quantised.is_block_fp8()) };
+    let mut list = List { tensors: Vec::new(), alike: 1, fp8: quantised.filter(|quantised| quantised.is_block_fp8()) };
     list.plain("model.embed_tokens.weight", &[vocabulary, shape.hidden]);
     if !shape.tied {
         list.plain("lm_head.weight", &[vocabulary, shape.hidden]);
@@ -94,12 +94,14 @@ impl Family {
 /// A list of tensors that grows.
 struct List<'a> {
     tensors: Vec<Tensor>,
+    /// How many there are of each that is added: experts of a layer are alike.
+    alike: u64,
     fp8: Option<&'a Quantisation>,
 }
 
 impl List<'_> {
     fn push(&mut self, name: impl Into<String>, dtype: Dtype, shape: &[u64]) {
-        self.tensors.push(Tensor { name: name.into(), dtype, shape: shape.to_vec() });
+        self.tensors.push(Tensor { name: name.into(), dtype, shape: shape.to_vec(), count: self.alike });
     }
 
     /// A tensor in 16 bits.

@@ -122,6 +122,7 @@ fn size(
     let Some(gpu) = &setup.gpu else { return };
     let baseline = baseline::before_weights(Engine::Vllm, release, shape, setup, gpu);
     column.derivation.extend(baseline.lines);
+    column.derivation.extend(crate::communication::lines(Engine::Vllm, release, setup, shape.hidden));
     let default = defaults::fraction(release);
     let asked = setup.fraction.unwrap_or(default);
     column.derivation.push(format!(
@@ -133,16 +134,23 @@ fn size(
     column.derivation.extend(profile.lines.iter().cloned());
     let in_flight = defaults::in_flight(setup, release, defaults::chunk(setup, release).tokens);
     let budget = Budget { release, card: gpu.cuda_gib, free: baseline.free, beside: profile.beside };
-    let give = |case: Case, fraction: f64| {
-        let per_stage = weights.iter().map(|(layers, weights)| (layers, budget.left(case, fraction, weights)));
-        let blocks = per_stage.map(|(layers, left)| {
-            let bytes = setup.kv_bytes.map_or(left * GIB, |bytes| bytes as f64);
+    let blocks = |case: Case, fraction: f64| {
+        let per_stage = weights.iter().map(|(layers, weights)| {
+            let bytes = setup.kv_bytes.map_or_else(|| budget.left(case, fraction, weights) * GIB, |bytes| bytes as f64);
             (bytes / plan.block_bytes(*layers).max(1) as f64).floor()
         });
-        let blocks = blocks.fold(f64::INFINITY, f64::min);
-        let headroom = budget.free(case) - budget.card(case) * fraction;
-        plan.give(blocks, context, in_flight, headroom)
+        per_stage.fold(f64::INFINITY, f64::min)
     };
+    let give =
+        |case: Case, fraction: f64| plan.give(blocks(case, fraction), context, in_flight, budget.free(case) - budget.card(case) * fraction);
+    let longest = plan.longest(blocks(Case::Value, asked), context, in_flight);
+    if longest < context {
+        column.derivation.push(format!(
+            "one request of {} tokens does not fit; the longest that does has {} (--max-model-len)",
+            whole(context as f64),
+            whole(longest as f64)
+        ));
+    }
     if let Some((_, stage)) = weights.iter().max_by(|a, b| a.1.gib.value.total_cmp(&b.1.gib.value)) {
         column.derivation.push(format!(
             "KV cache = {} \u{d7} {:.3} GiB of the card \u{2212} {:.3} GiB of weights \u{2212} {:.3} GiB that the profile finds = {} GiB",
@@ -156,13 +164,19 @@ fn size(
     if let Some(bytes) = setup.kv_bytes {
         column.derivation.push(format!("the KV cache has {} bytes as asked; the fraction does not count", whole(bytes as f64)));
     }
+    // What is allocated after the cache comes out of what the share leaves free.
+    let late: f64 = crate::communication::items(Engine::Vllm, release, setup, Some(shape.hidden))
+        .iter()
+        .filter(|item| !item.is_before_pool)
+        .map(|item| item.bytes as f64 / GIB)
+        .sum();
     let margin = gpu.cuda_gib.value - baseline.free.value;
     let asked = fractions::Asked {
         fraction: asked,
         default,
         context: Some(context),
         most: gpu.cuda_gib,
-        need: profile.outside.value,
+        need: profile.outside.value + late,
         needs_full_request: true,
         margin,
     };
@@ -230,9 +244,7 @@ fn notes(shape: &Shape, setup: &Setup, release: Release) -> Vec<String> {
     if setup.attention_is_data_parallel {
         notes.push("DP attention is SGLang's; here copies of the engine stand beside each other (--dp)".to_owned());
     }
-    if setup.speculation.as_ref().is_some_and(|speculation| speculation.draft.is_some() && speculation.draft_bytes.is_none()) {
-        notes.push("draft weights: the draft's tensors are not known".to_owned());
-    }
+    notes.extend(super::setup::unknown_draft(shape, setup));
     if shape.states().next().is_some() && !setup.without_prefix_cache {
         notes.push("prefix caching of recurrent states, where it is turned on: one state more for each request".to_owned());
     }

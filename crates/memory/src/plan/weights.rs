@@ -116,7 +116,11 @@ fn loaded_bytes(tensor: &Tensor, place: &part::Place, sharing: &Sharing) -> u64 
         return tensor.bytes() / 2;
     }
     let is_linear = matches!(place.cut, Cut::Columns | Cut::Rows | Cut::KeyValue | Cut::Experts) && tensor.shape.len() > 1 && is_weight;
-    if sharing.to_fp8 && is_linear && tensor.dtype.is_plain_float() { tensor.elements() } else { tensor.bytes() }
+    if sharing.to_fp8 && is_linear && tensor.dtype.is_plain_float() {
+        tensor.elements().saturating_mul(tensor.count)
+    } else {
+        tensor.bytes()
+    }
 }
 
 /// What one rank keeps, and the least that it could be.
@@ -140,7 +144,7 @@ fn kept(whole: u64, tensor: &Tensor, place: &part::Place, shape: &Shape, sharing
             let ranks = if place.part == Part::Head { sharing.head } else { sharing.embedding };
             let rows = tensor.shape.first().copied().unwrap_or(1).max(1);
             let padded = rows.div_ceil(VOCABULARY_STEP) * VOCABULARY_STEP;
-            both(whole / rows * padded.div_ceil(ranks.max(1)))
+            both((whole / rows).saturating_mul(padded.div_ceil(ranks.max(1))))
         }
     }
 }

@@ -69,7 +69,12 @@ fn answer(page: &mut Page<'_>, column: &Column) {
     let at =
         column.derivation.iter().find(|line| line.starts_with("fraction ")).map_or_else(String::new, |line| format!(" at {}", clean(line)));
     if tokens.high <= 0.0 {
-        page.led(&lead, Some(Role::Bad), 4, &format!("does not start{at}: the weights leave nothing for the KV cache. {}", usable(column)));
+        page.led(
+            &lead,
+            Some(Role::Bad),
+            4,
+            &format!("does not start{at}: what is left for the KV cache does not hold what the engine asks for. {}", usable(column)),
+        );
         return;
     }
     let requests = column

@@ -230,18 +230,19 @@ impl Launch {
     pub(super) fn set(&mut self, flag: &str, meaning: Meaning, value: &str) -> Result<(), LaunchError> {
         let wrong = |expected| LaunchError::Value { flag: flag.to_owned(), value: value.to_owned(), expected };
         let whole =
-            || value.parse::<u64>().ok().filter(|whole| *whole > 0 && *whole < 1 << 40).ok_or_else(|| wrong("a whole number above zero"));
+            || value.parse::<u64>().ok().filter(|whole| *whole > 0 && *whole < 1 << 28).ok_or_else(|| wrong("a whole number above zero"));
         let share =
             || value.parse::<f64>().ok().filter(|share| share.is_finite() && *share > 0.0).ok_or_else(|| wrong("a number above zero"));
+        let ranks = || whole().and_then(|ranks| if ranks <= 1 << 16 { Ok(ranks) } else { Err(wrong("a number of ranks")) });
         let is_on = value != "false";
         let setup = &mut self.setup;
         match meaning {
             Meaning::Model => self.model = Some(value.to_owned()),
             Meaning::Draft => self.draft = Some(value.to_owned()),
-            Meaning::Tensor => setup.tensor = whole()?,
-            Meaning::Pipeline => setup.pipeline = whole()?,
-            Meaning::Data => setup.data = whole()?,
-            Meaning::Expert => setup.expert = Some(whole()?),
+            Meaning::Tensor => setup.tensor = ranks()?,
+            Meaning::Pipeline => setup.pipeline = ranks()?,
+            Meaning::Data => setup.data = ranks()?,
+            Meaning::Expert => setup.expert = Some(ranks()?),
             // All ranks, however many there are in the end.
             Meaning::ExpertsWhole => setup.expert = is_on.then_some(u64::MAX),
             Meaning::DataAttention => setup.attention_is_data_parallel = is_on,
@@ -303,7 +304,7 @@ impl Launch {
 /// A number of tokens; vLLM also takes `32k` (thousands), `32K` (of 1,024), `1m`, `1M`, and `-1` or `auto` for what fits.
 fn context(engine: Engine, value: &str) -> Option<Option<u64>> {
     if let Ok(whole) = value.parse::<u64>() {
-        return (whole > 0 && whole < 1 << 40).then_some(Some(whole));
+        return (whole > 0 && whole < 1 << 28).then_some(Some(whole));
     }
     if engine != Engine::Vllm {
         return None;
@@ -320,7 +321,7 @@ fn context(engine: Engine, value: &str) -> Option<Option<u64>> {
         _ => return None,
     };
     let tokens = number.parse::<f64>().ok()? * unit;
-    (1.0..1e12).contains(&tokens).then_some(Some(tokens as u64))
+    (1.0..2e8).contains(&tokens).then_some(Some(tokens as u64))
 }
 
 /// A number of bytes, also with `k`, `K`, `m`, `M`, `g` or `G` as vLLM takes them.

@@ -246,7 +246,7 @@ pub(super) fn need(shape: &Shape, setup: &Setup, release: Release, gpu: &Gpu, ro
     let batch = if setup.without_graphs { 0 } else { graph_batch(setup, release, mib) };
     let drafts = setup.speculation.as_ref().and_then(|speculation| speculation.tokens).unwrap_or(0);
     let table = gib(rows * (context + 4 + drafts) * 4);
-    let steps = 2.0 * gib(chunk(setup, release, mib) * token_bytes(shape, setup));
+    let steps = 2.0 * gib(chunk(setup, release, mib).saturating_mul(token_bytes(shape, setup)));
     let graphs = (batch * 2) as f64 / GIB + if has_prefill_graphs(shape, setup, release) { 0.5 } else { 0.0 };
     let symmetric = setup.symmetric_gib.unwrap_or(0.0);
     let late: u64 = items(Engine::Sglang, release, setup, Some(shape.hidden))

@@ -16,6 +16,8 @@ pub(super) struct Pool {
     state_ratio: f64,
     most_states: Option<u64>,
     states_per_request: u64,
+    /// Tokens that are checked at once.
+    draft_tokens: u64,
     page: u64,
     most_tokens: Option<u64>,
     /// GiB that are set aside for images before the pool is sized.
@@ -32,12 +34,19 @@ impl Pool {
     pub(super) fn new(shape: &Shape, setup: &Setup, release: Release, cell: Cell, layers: (u64, u64)) -> Self {
         let copies = if setup.attention_is_data_parallel { setup.data.max(1) } else { 1 };
         let requests = setup.requests.map(|requests| (requests / copies).max(1));
-        let explicit = setup.most_states.map(|states| states / copies).or_else(|| requests.filter(|_| setup.without_prefix_cache));
+        // To 0.5.6 there are 512 slots where prefixes are not kept and no number of requests is given.
+        let without = requests.or_else(|| (release < Release(0, 5, 7)).then_some(512)).filter(|_| setup.without_prefix_cache);
+        let explicit = setup.most_states.map(|states| states / copies).or(without);
         Self {
             state_bytes: state_bytes(shape, setup, layers),
             state_ratio: setup.state_ratio.unwrap_or(0.9),
             most_states: explicit,
             states_per_request: if setup.without_prefix_cache { 1 } else { 3 },
+            draft_tokens: setup
+                .speculation
+                .as_ref()
+                .filter(|speculation| !speculation.is_textual)
+                .map_or(0, |speculation| speculation.tokens.unwrap_or(4)),
             page: setup.page.unwrap_or_else(|| page(shape)),
             most_tokens: setup.most_tokens,
             reserve: reserve(shape, setup, release),
@@ -59,11 +68,8 @@ impl Pool {
         let mut bytes = (rest - self.reserve) * GIB;
         let mut requests = f64::INFINITY;
         if let Some(per_request) = self.state_bytes.map(|bytes| bytes as f64) {
-            // A slot of padding is counted since 0.5.18.
-            let padding = if self.release >= Release(0, 5, 18) { 1.0 } else { 0.0 };
-            let slots =
-                self.most_states.map_or_else(|| (bytes * self.state_share() / per_request - padding).floor(), |states| states as f64);
-            bytes -= (slots + padding) * per_request;
+            let (slots, taken) = self.states(bytes, per_request);
+            bytes -= taken;
             requests = (slots / self.states_per_request as f64).floor();
             if slots < 1.0 || requests < 1.0 {
                 return Give { tokens: (bytes / self.cell.bytes).min(0.0), requests: 0.0, headroom: 0.0 };
@@ -82,6 +88,27 @@ impl Pool {
         let tokens = (tokens / self.page as f64).floor() * self.page as f64;
         let requests = requests.min(self.requests.map_or(f64::INFINITY, |requests| requests as f64));
         Give { tokens, requests, headroom: 0.0 }
+    }
+
+    /// Slots for states, and the bytes that they and what drafts need beside them take.
+    fn states(&self, bytes: f64, per_request: f64) -> (f64, f64) {
+        let drafts = self.draft_tokens as f64;
+        let share = bytes * self.state_share();
+        // A slot of padding is counted since 0.5.18.
+        if self.release < Release(0, 5, 18) {
+            // Each slot has the states of every draft token to 0.5.6; later they are counted for the requests that may run.
+            let (each, beside) = match self.release {
+                _ if self.release < Release(0, 5, 7) => (per_request * (1.0 + drafts), 0.0),
+                _ => (per_request, per_request * drafts * self.requests.unwrap_or(0) as f64),
+            };
+            let share = (bytes - beside) * self.state_share();
+            let slots = self.most_states.map_or_else(|| (share / each).floor(), |states| states as f64);
+            return (slots, slots * each + beside);
+        }
+        let each = per_request * (1.0 + drafts / self.states_per_request as f64);
+        let slots = self.most_states.map_or_else(|| ((share - per_request * (1.0 + drafts)) / each).floor(), |states| states as f64);
+        let running = self.requests.map_or(f64::INFINITY, |requests| requests as f64).min((slots / self.states_per_request as f64).floor());
+        (slots, (slots + 1.0) * per_request + if drafts > 0.0 { (running + 1.0) * drafts * per_request } else { 0.0 })
     }
 
     /// Rows of the request table.

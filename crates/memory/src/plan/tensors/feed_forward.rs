@@ -70,19 +70,19 @@ fn gated(list: &mut List<'_>, shape: &Shape, at: &str, width: u64) {
 
 fn routed(list: &mut List<'_>, shape: &Shape, experts: Experts, at: &str) {
     list.plain(format!("{at}.mlp.gate.weight"), &[experts.count, shape.hidden]);
-    for expert in 0..experts.count.min(1 << 16) {
-        gated(list, shape, &format!("{at}.mlp.experts.{expert}"), experts.intermediate);
-    }
+    list.alike = experts.count;
+    gated(list, shape, &format!("{at}.mlp.experts.0"), experts.intermediate);
+    list.alike = 1;
 }
 
 fn mixtral(list: &mut List<'_>, shape: &Shape, experts: Experts, at: &str) {
     list.plain(format!("{at}.block_sparse_moe.gate.weight"), &[experts.count, shape.hidden]);
-    for expert in 0..experts.count.min(1 << 16) {
-        let at = format!("{at}.block_sparse_moe.experts.{expert}");
-        list.linear(&format!("{at}.w1"), experts.intermediate, shape.hidden);
-        list.linear(&format!("{at}.w3"), experts.intermediate, shape.hidden);
-        list.linear(&format!("{at}.w2"), shape.hidden, experts.intermediate);
-    }
+    list.alike = experts.count;
+    let at = format!("{at}.block_sparse_moe.experts.0");
+    list.linear(&format!("{at}.w1"), experts.intermediate, shape.hidden);
+    list.linear(&format!("{at}.w3"), experts.intermediate, shape.hidden);
+    list.linear(&format!("{at}.w2"), shape.hidden, experts.intermediate);
+    list.alike = 1;
 }
 
 /// Experts of gpt-oss: all of a layer in one tensor, 4-bit numbers two to a byte.

@@ -179,7 +179,7 @@ impl Plan {
 
     /// Bytes that one request of so many tokens takes.
     pub(super) fn request_bytes(&self, context: u64, in_flight: u64) -> u64 {
-        self.request_blocks(context, in_flight) * self.whole_block()
+        self.request_blocks(context, in_flight).saturating_mul(self.whole_block())
     }
 
     /// Bytes for each token of a request.
@@ -196,9 +196,9 @@ impl Plan {
         let of = |group: &Group| match group.keeps {
             Keeps::All { .. } => 0,
             Keeps::State { bytes } => bytes * group.layers.len() as u64,
-            _ => self.blocks(group, context, in_flight) * self.whole_block(),
+            _ => self.blocks(group, context, in_flight).saturating_mul(self.whole_block()),
         };
-        self.groups.iter().map(of).sum()
+        self.groups.iter().map(of).fold(0, u64::saturating_add)
     }
 
     /// How much a full request takes, by group.
@@ -225,6 +225,18 @@ impl Plan {
         )]
     }
 
+    /// The longest request that so many blocks hold, where it is shorter than this; zero where they hold none.
+    pub(super) fn longest(&self, blocks: f64, context: u64, in_flight: u64) -> u64 {
+        let null = if self.release >= Release(0, 29, 0) { 1.0 } else { 0.0 };
+        let holds = |context: u64| self.request_blocks(context, in_flight) as f64 <= blocks - null;
+        let (mut low, mut high) = (0, context);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if holds(middle) { low = middle } else { high = middle - 1 }
+        }
+        low
+    }
+
     /// What so many blocks give.
     pub(super) fn give(&self, blocks: f64, context: u64, in_flight: u64, headroom: f64) -> Give {
         let needed = self.request_blocks(context, in_flight) as f64;
@@ -237,8 +249,8 @@ impl Plan {
             _ if self.release >= Release(0, 9, 0) => (blocks / self.groups.len() as f64).floor() * self.smallest_block as f64,
             _ => blocks * self.smallest_block as f64,
         };
-        // What does not fit one full request is refused; what lacks is shown as tokens below it.
-        let tokens = if fits { tokens.max(context as f64) } else { tokens.min(context as f64 - 1.0) };
+        // What does not hold one full request is refused: then it is told how many tokens are missing.
+        let tokens = if fits { tokens.max(context as f64) } else { (concurrency * context as f64 - context as f64).floor().min(0.0) };
         Give { tokens, requests: f64::INFINITY, headroom }
     }
 }

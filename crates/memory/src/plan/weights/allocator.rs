@@ -26,7 +26,8 @@ pub(super) struct Allocator {
 impl Allocator {
     /// Adds bytes to the parameter with this key.
     pub(super) fn put(&mut self, key: u64, bytes: u64) {
-        *self.fused.entry(key).or_default() += bytes;
+        let held = self.fused.entry(key).or_default();
+        *held = held.saturating_add(bytes);
     }
 
     /// Takes a tensor of its own.
@@ -36,7 +37,7 @@ impl Allocator {
 
     /// Bytes of all segments.
     pub(super) fn held(&self) -> u64 {
-        let mut sizes: Vec<u64> = self.fused.values().chain(&self.alone).map(|bytes| bytes.div_ceil(STEP) * STEP).collect();
+        let mut sizes: Vec<u64> = self.fused.values().chain(&self.alone).map(|bytes| bytes.div_ceil(STEP).saturating_mul(STEP)).collect();
         // The largest first: the result does not hang on the order of a hash.
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         let (mut large, mut small) = (0_u64, 0_u64);
@@ -46,7 +47,7 @@ impl Allocator {
             if size <= SMALL {
                 small += size;
             } else if size >= MIDDLING {
-                large += size.div_ceil(LARGE_STEP) * LARGE_STEP;
+                large = large.saturating_add(size.div_ceil(LARGE_STEP).saturating_mul(LARGE_STEP));
             } else if let Some(room) = open.iter_mut().find(|room| **room >= size) {
                 *room -= size;
             } else {
@@ -57,7 +58,8 @@ impl Allocator {
             }
         }
         // The first small segment is there before the weights are.
-        large + middling + small.div_ceil(SMALL_SEGMENT).saturating_sub(1) * SMALL_SEGMENT
+        let small = small.div_ceil(SMALL_SEGMENT).saturating_sub(1) * SMALL_SEGMENT;
+        large.saturating_add(middling).saturating_add(small)
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn read(named: &Path) -> Result<Model, Failure> {
     let shape = Shape::read(&config).map_err(|error| failed(&error))?;
     let mut checkpoint = if is_folder { weights::read(named)? } else { None };
     match &checkpoint {
-        Some(found) => read.push(format!("{}: headers of {} tensors", named.display(), found.tensors.len())),
+        Some(found) => read.push(format!("{}: headers of {} tensors", named.display(), found.count())),
         None => {
             checkpoint = worked_out(&config, &shape).map_err(|error| failed(&error))?;
             let how = if checkpoint.is_some() { "their sizes are worked out from the configuration" } else { "their sizes are unknown" };
