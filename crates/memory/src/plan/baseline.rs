@@ -2,13 +2,12 @@
 
 use bystander_model::budget::Figure;
 
+use super::GIB;
 use super::gpu::Gpu;
 use super::setup::{Engine, Setup};
-use super::shape::Shape;
 use crate::communication;
 use crate::version::Release;
 
-const GIB: f64 = 1_073_741_824.0;
 /// A context of CUDA with the libraries of an engine: 0.5 GiB, seen from 0.3 to 0.9.
 const CONTEXT: Figure = Figure { value: 0.5, low: 0.25, high: 0.9 };
 /// NCCL connects as it is used: nothing at first, up to this on each rank once rings and trees of all groups stand.
@@ -23,14 +22,13 @@ pub(super) struct Baseline {
 }
 
 /// What is free before the weights.
-pub(super) fn before_weights(engine: Engine, release: Release, shape: &Shape, setup: &Setup, gpu: &Gpu) -> Baseline {
+pub(super) fn before_weights(engine: Engine, release: Release, setup: &Setup, gpu: &Gpu) -> Baseline {
     let mut lines = vec![format!("card: {}", gpu.source)];
     if let Some(free) = setup.free_gib {
         lines.push(format!("free before the weights: {free} GiB, as given"));
         return Baseline { free: Figure::exact(free), lines };
     }
     let world = setup.tensor * setup.pipeline;
-    let _ = shape;
     let eager: f64 = communication::items(engine, release, setup, None)
         .iter()
         .filter(|item| item.is_before_pool)

@@ -124,7 +124,7 @@ fn size(column: &mut Column, question: &Question, release: Release, stages: &[St
         not_modelled.push("the default fraction: it follows from the card, which was not named".to_owned());
         return;
     };
-    let baseline = baseline::before_weights(Engine::Sglang, release, shape, setup, gpu);
+    let baseline = baseline::before_weights(Engine::Sglang, release, setup, gpu);
     let total = baseline.free;
     column.derivation.extend(baseline.lines);
     column.derivation.extend(crate::communication::lines(Engine::Sglang, release, setup, shape.hidden));

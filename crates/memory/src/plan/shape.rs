@@ -3,6 +3,8 @@
 //! Nothing here knows an engine: how an engine stores it is said in [`super::sglang`] and [`super::vllm`].
 
 mod bounds;
+mod heads;
+mod known;
 mod layers;
 mod quantisation;
 mod state;
@@ -156,7 +158,7 @@ impl Shape {
         let architecture = config.architecture().ok_or(ConfigError::Missing { field: "architectures" })?.to_owned();
         refuse_unknown(config, &architecture)?;
         let mut notes = Vec::new();
-        if !layers::is_known(config.model_type()) {
+        if !known::is_known(config.model_type()) {
             notes.push(format!(
                 "model type {model_type:?} is not known here: it is read as attention of the plain kind, with the fields that it has"
             ));
@@ -171,7 +173,7 @@ impl Shape {
             hidden,
             vocabulary: config.number("vocab_size")?,
             heads,
-            head_dim: layers::head_dim(config)?.unwrap_or(0),
+            head_dim: heads::head_dim(config)?.unwrap_or(0),
             latent_widths: latent_widths(config)?,
             rotary_width: rotary_width(config)?,
             intermediate: config.any_number(&["intermediate_size", "n_inner", "ffn_hidden_size"])?,
@@ -292,7 +294,7 @@ fn rotary_width(config: &Config) -> Result<u64, ConfigError> {
     if config.get("rope_theta").is_none() && config.get("rope_scaling").is_none() && config.get("rope_parameters").is_none() {
         return Ok(0);
     }
-    let width = config.number("qk_rope_head_dim")?.or(layers::head_dim(config)?).unwrap_or(0);
+    let width = config.number("qk_rope_head_dim")?.or(heads::head_dim(config)?).unwrap_or(0);
     let part = config.get("partial_rotary_factor").and_then(Value::as_f64).filter(|part| *part > 0.0 && *part <= 1.0);
     Ok(part.map_or(width, |part| (width as f64 * part) as u64))
 }

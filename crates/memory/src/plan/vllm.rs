@@ -120,7 +120,7 @@ fn size(
 ) {
     let (shape, setup) = (&question.shape, &question.setup);
     let Some(gpu) = &setup.gpu else { return };
-    let baseline = baseline::before_weights(Engine::Vllm, release, shape, setup, gpu);
+    let baseline = baseline::before_weights(Engine::Vllm, release, setup, gpu);
     column.derivation.extend(baseline.lines);
     column.derivation.extend(crate::communication::lines(Engine::Vllm, release, setup, shape.hidden));
     let default = defaults::fraction(release);

@@ -5,13 +5,13 @@ mod part;
 
 use bystander_model::budget::Figure;
 
+use super::GIB;
 use super::checkpoint::{Checkpoint, Tensor};
 use super::dtype::Dtype;
 use super::shape::{Shape, share_of_heads};
 use allocator::Allocator;
 use part::{Cut, Part, part};
 
-const GIB: f64 = 1_073_741_824.0;
 /// Rows of a vocabulary are padded to a multiple of this.
 const VOCABULARY_STEP: u64 = 64;
 

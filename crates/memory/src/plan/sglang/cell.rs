@@ -63,13 +63,13 @@ impl Cell {
     pub(super) fn of(shape: &Shape, setup: &Setup, release: Release, kind: &Kind, layers: (u64, u64)) -> Self {
         let counted = counted(shape, layers);
         let windows = !setup.without_window_pool && has_window_pool(shape, setup, release);
-        let per = |counted: &Counted| per_layer(counted, setup, release, kind, shape) * counted.layers as f64;
+        let per = |counted: &Counted| per_layer(counted, setup, release, kind) * counted.layers as f64;
         let (windowed, full): (Vec<&Counted>, Vec<&Counted>) =
             counted.iter().partition(|counted| windows && counted.attention.reach != Reach::All);
         let full_bytes: f64 = full.iter().map(|counted| per(counted)).sum();
         let window_bytes: f64 = windowed.iter().map(|counted| per(counted)).sum();
         let ratio = setup.window_ratio.unwrap_or(0.8);
-        let mut lines: Vec<String> = counted.iter().map(|counted| line(counted, setup, release, kind, shape)).collect();
+        let mut lines: Vec<String> = counted.iter().map(|counted| line(counted, setup, release, kind)).collect();
         let mut bytes = full_bytes + window_bytes;
         let mut profiled = bytes;
         if !windowed.is_empty() {
@@ -151,12 +151,12 @@ fn has_window_pool(shape: &Shape, setup: &Setup, release: Release) -> bool {
 }
 
 /// Bytes of one layer for one token on one rank.
-fn per_layer(counted: &Counted, setup: &Setup, release: Release, kind: &Kind, shape: &Shape) -> f64 {
+fn per_layer(counted: &Counted, setup: &Setup, release: Release, kind: &Kind) -> f64 {
     let ranks = setup.attention_ranks();
     match counted.attention.store {
         Store::Latent { rank, rope, index } => {
             let index = index.filter(|_| release >= Release(0, 5, 4)).map_or(0, |width| width + width / 128 * 4);
-            latent(rank, rope, index.min(1), kind, release, shape) + index as f64
+            latent(rank, rope, index > 0, kind, release) + index as f64
         }
         Store::Heads { heads, key, value } => {
             let heads = share_of_heads(heads, ranks);
@@ -167,19 +167,18 @@ fn per_layer(counted: &Counted, setup: &Setup, release: Release, kind: &Kind, sh
     }
 }
 
-fn latent(rank: u64, rope: u64, sparse: u64, kind: &Kind, release: Release, shape: &Shape) -> f64 {
-    let _ = shape;
+fn latent(rank: u64, rope: u64, is_sparse: bool, kind: &Kind, release: Release) -> f64 {
     match kind.bits {
         4 => ((rank + rope) / 2 + (rank + rope) / 16) as f64,
         // Sparse attention in 8 bits keeps scales, and positions in 16 bits; releases before 0.5.18 size the pool without them.
-        8 if sparse == 1 && release >= Release(0, 5, 18) => (rank + rank / 128 * 4 + rope * 2) as f64,
+        8 if is_sparse && release >= Release(0, 5, 18) => (rank + rank / 128 * 4 + rope * 2) as f64,
         bits => ((rank + rope) * bits / 8) as f64,
     }
 }
 
-fn line(counted: &Counted, setup: &Setup, release: Release, kind: &Kind, shape: &Shape) -> String {
+fn line(counted: &Counted, setup: &Setup, release: Release, kind: &Kind) -> String {
     let ranks = setup.attention_ranks();
-    let each = per_layer(counted, setup, release, kind, shape);
+    let each = per_layer(counted, setup, release, kind);
     let what = match counted.attention.store {
         Store::Heads { heads, key, value } => {
             let share = share_of_heads(heads, ranks);

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Attention, Layer, Reach, State, Store};
-use crate::plan::config::{Config, ConfigError, list, number};
+use super::heads::{contradiction, head_dim, store, window};
+use super::{Attention, Layer, Reach, State};
+use crate::plan::config::{Config, ConfigError, list};
 
 /// The kind of one layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,117 +22,6 @@ enum Kind {
     Both,
     /// Nothing is kept.
     Plain,
-}
-
-/// Types of language models whose layers are known to be as their fields say.
-const KNOWN: &[&str] = &[
-    "llama",
-    "llama4_text",
-    "mistral",
-    "ministral",
-    "ministral3",
-    "mistral3",
-    "mixtral",
-    "qwen2",
-    "qwen2_moe",
-    "qwen2_vl",
-    "qwen2_vl_text",
-    "qwen2_5_vl",
-    "qwen2_5_vl_text",
-    "qwen3",
-    "qwen3_moe",
-    "qwen3_vl_text",
-    "qwen3_vl_moe_text",
-    "qwen3_next",
-    "qwen3_5",
-    "qwen3_5_text",
-    "qwen3_5_moe",
-    "qwen3_5_moe_text",
-    "gemma",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "gemma3n_text",
-    "gemma4_text",
-    "phi",
-    "phi3",
-    "phi3small",
-    "phimoe",
-    "deepseek_v2",
-    "deepseek_v3",
-    "deepseek_v32",
-    "kimi_k2",
-    "kimi_linear",
-    "kimi_k25",
-    "glm",
-    "glm4",
-    "glm4_moe",
-    "glm4_moe_lite",
-    "glm_moe_dsa",
-    "gpt_oss",
-    "gpt2",
-    "gpt_neox",
-    "gpt_bigcode",
-    "bloom",
-    "opt",
-    "falcon",
-    "RefinedWeb",
-    "RefinedWebModel",
-    "mpt",
-    "dbrx",
-    "chatglm",
-    "internlm2",
-    "internlm3",
-    "baichuan",
-    "olmo",
-    "olmo2",
-    "olmo3",
-    "olmoe",
-    "cohere",
-    "cohere2",
-    "starcoder2",
-    "stablelm",
-    "exaone",
-    "exaone4",
-    "granite",
-    "granitemoe",
-    "granitemoehybrid",
-    "jamba",
-    "bamba",
-    "mamba",
-    "mamba2",
-    "falcon_mamba",
-    "falcon_h1",
-    "nemotron",
-    "nemotron_h",
-    "lfm2",
-    "lfm2_moe",
-    "minimax",
-    "minimax_text_01",
-    "minimax_m1",
-    "minimax_m2",
-    "seed_oss",
-    "ernie4_5",
-    "ernie4_5_moe",
-    "hunyuan_v1_dense",
-    "hunyuan_v1_moe",
-    "bailing_moe",
-    "bailing_moe_v2",
-    "mimo",
-    "mimo_v2_flash",
-    "step3p5",
-    "grok-1",
-    "grok",
-    "arctic",
-    "smollm3",
-    "apertus",
-    "dots1",
-    "longcat_flash",
-];
-
-/// Whether the layers of a type of model are known to be as its fields say.
-pub(super) fn is_known(model_type: &str) -> bool {
-    KNOWN.contains(&model_type)
 }
 
 /// Reads every layer.
@@ -191,74 +81,6 @@ fn layer(config: &Config, kind: Kind) -> Result<Layer, ConfigError> {
     Ok(Layer { attention, state })
 }
 
-/// The width of a head of keys, where there is attention.
-pub(super) fn head_dim(config: &Config) -> Result<Option<u64>, ConfigError> {
-    if let Some(found) =
-        config.any_number(&["head_dim", "hidden_size_per_head", "kv_channels", "attention_head_dim"])?.filter(|width| *width > 0)
-    {
-        return Ok(Some(found));
-    }
-    let heads = config.any_number(&["num_attention_heads", "n_head", "n_heads"])?.filter(|heads| *heads > 0);
-    let hidden = config.any_number(&["hidden_size", "n_embd", "d_model"])?;
-    let (Some(heads), Some(hidden)) = (heads, hidden) else { return Ok(None) };
-    if hidden % heads != 0 {
-        return Err(contradiction("num_attention_heads", heads, "hidden_size", hidden));
-    }
-    Ok(Some(hidden / heads))
-}
-
-fn contradiction(first: &str, a: u64, second: &str, b: u64) -> ConfigError {
-    ConfigError::Contradiction { first: format!("{first} {a}"), second: format!("{second} {b}") }
-}
-
-/// Heads of keys and values, under the names that families have for them.
-fn kv_heads(config: &Config) -> Result<u64, ConfigError> {
-    let falcon = matches!(config.model_type(), "falcon" | "RefinedWeb" | "RefinedWebModel");
-    let is_new = falcon && config.flag("new_decoder_architecture") == Some(true);
-    if !is_new && config.flag("multi_query") == Some(true) {
-        return Ok(1);
-    }
-    if let Some(inner) = config.get("attn_config").and_then(|inner| inner.get("kv_n_heads")) {
-        return number("kv_n_heads", inner);
-    }
-    let names = ["n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"];
-    let found = config.any_number(&names)?;
-    let heads = config.needed(&["num_attention_heads", "n_head", "n_heads"])?;
-    let found = found.unwrap_or(heads);
-    if found == 0 || found > heads || heads % found != 0 {
-        return Err(contradiction("num_key_value_heads", found, "num_attention_heads", heads));
-    }
-    Ok(found)
-}
-
-fn store(config: &Config, sliding: bool) -> Result<Store, ConfigError> {
-    if let Some(rank) = config.number("kv_lora_rank")?.filter(|rank| *rank > 0) {
-        let rope = config.needed(&["qk_rope_head_dim"])?;
-        let index = if config.get("index_topk").is_some() { Some(config.needed(&["index_head_dim"])?) } else { None };
-        return Ok(Store::Latent { rank, rope, index });
-    }
-    let heads = kv_heads(config)?;
-    let key = head_dim(config)?.ok_or(ConfigError::Missing { field: "head_dim" })?;
-    let value = config.number("v_head_dim")?.unwrap_or(key);
-    if sliding {
-        let other = config.get("attention_other_setting").and_then(|other| other.get("num_attention_groups"));
-        let other = other.map(|value| number("num_attention_groups", value)).transpose()?;
-        let heads = config.number("swa_num_key_value_heads")?.or(other).unwrap_or(heads);
-        let key = config.number("swa_head_dim")?.unwrap_or(key);
-        let value = config.any_number(&["swa_v_head_dim", "v_head_dim"])?.unwrap_or(value);
-        return Ok(Store::Heads { heads, key, value });
-    }
-    // Gemma 4 has wider heads in its global layers.
-    match config.number("global_head_dim")? {
-        Some(width) => Ok(Store::Heads { heads: config.number("num_global_key_value_heads")?.unwrap_or(heads), key: width, value: width }),
-        None => Ok(Store::Heads { heads, key, value }),
-    }
-}
-
-fn window(config: &Config) -> Result<u64, ConfigError> {
-    config.needed(&["sliding_window", "sliding_window_size"])
-}
-
 fn kinds(config: &Config, depth: u64, notes: &mut Vec<String>) -> Result<Vec<Kind>, ConfigError> {
     let written = config.texts("layer_types")?.or(config.texts("layers_block_type")?);
     if let Some(written) = written {
@@ -304,7 +126,7 @@ fn named(config: &Config, depth: u64, written: &[&str], notes: &mut Vec<String>)
 /// Models of attention and something else, by the rule of their class.
 fn hybrid(config: &Config, depth: u64) -> Result<Option<Vec<Kind>>, ConfigError> {
     if let Some(pattern) = config.text("hybrid_override_pattern") {
-        return pattern_letters(config, depth, pattern).map(Some);
+        return pattern_letters(depth, pattern).map(Some);
     }
     if let Some(linear) = config.get("linear_attn_config") {
         let layers = linear.get("full_attn_layers").map(|layers| list("full_attn_layers", layers)).transpose()?.unwrap_or_default();
@@ -343,7 +165,7 @@ fn hybrid(config: &Config, depth: u64) -> Result<Option<Vec<Kind>>, ConfigError>
 }
 
 /// The letters of Nemotron-H: `M` Mamba 2, `*` attention, `-` feed-forward, `E` experts.
-fn pattern_letters(config: &Config, depth: u64, pattern: &str) -> Result<Vec<Kind>, ConfigError> {
+fn pattern_letters(depth: u64, pattern: &str) -> Result<Vec<Kind>, ConfigError> {
     let letters: Vec<char> = pattern.chars().filter(|letter| *letter != '|').collect();
     if letters.len() as u64 != depth {
         return Err(contradiction("the length of hybrid_override_pattern", letters.len() as u64, "num_hidden_layers", depth));
@@ -354,7 +176,6 @@ fn pattern_letters(config: &Config, depth: u64, pattern: &str) -> Result<Vec<Kin
         '-' | 'E' => Ok(Kind::Plain),
         _ => Err(ConfigError::Wrong { field: "hybrid_override_pattern".to_owned(), found: letter.to_string(), expected: "M, *, - or E" }),
     };
-    let _ = config;
     letters.iter().map(kind).collect()
 }
 

@@ -78,11 +78,14 @@ fn speculation(args: &MemoryPlanArgs, launch: Option<&Launch>) -> Result<Option<
         .or_else(|| launch.and_then(|launch| launch.draft.as_deref()).map(Path::new).filter(|draft| draft.exists()));
     // A draft that is named in a command and lies elsewhere is not known; its layers are taken to be those of the checkpoint.
     let found = draft.map(model::read).transpose()?;
-    let draft_bytes = found.as_ref().and_then(|found| found.checkpoint.as_ref()).map(bystander_memory::plan::checkpoint::Checkpoint::bytes);
+    let is_standalone = matches!(method.as_str(), "standalone" | "draft_model");
+    // What is worked out from a configuration has embeddings, which a head that guesses on top of the target shares with it.
+    let counted = found.as_ref().and_then(|found| found.checkpoint.as_ref()).filter(|checkpoint| checkpoint.is_read || is_standalone);
+    let draft_bytes = counted.map(bystander_memory::plan::checkpoint::Checkpoint::bytes);
     let is_textual = matches!(method.as_str(), "ngram" | "[ngram]" | "suffix" | "lookahead");
     let Speculative { steps, branches, tokens, .. } = said;
     Ok(Some(Speculation {
-        is_standalone: matches!(method.as_str(), "standalone" | "draft_model"),
+        is_standalone,
         is_textual,
         draft: found.map(|found| found.shape),
         draft_bytes,
