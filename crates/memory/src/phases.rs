@@ -1,7 +1,10 @@
 //! In which phase a server is while its log is still being written, for those who sample its memory meanwhile.
 //!
-//! Lines name what was done or begins, on every rank; the first rank that comes to a phase begins it, and a later phase is never left for an earlier one.
+//! Not the phases of `explain`: there a phase says where a failure belongs, here to what a rise of memory belongs. So a phase begins with the line after
+//! which its memory comes: the load of weights ends where the pools begin, whose own lines are printed when they are there. The first rank that comes to a
+//! phase begins it, and a later phase is not left for an earlier one, but for pools that come after a draft model.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use bystander_model::memory::Phase;
@@ -13,8 +16,12 @@ use regex::{Regex, RegexSet};
 enum Said {
     /// A phase begins.
     Begins(Phase),
-    /// Weights are loaded: those of the draft, where the pools of the target are there.
+    /// A rank loads weights: those of the draft, where it has loaded those of the target, or where the pools are there.
     Loads,
+    /// Those of the draft are loaded.
+    LoadsDraft,
+    /// Weights are loaded: pools are next.
+    Loaded,
     /// The pools are there.
     Pools,
     /// The HTTP server listens; for an engine that is warm by then, it serves.
@@ -23,23 +30,28 @@ enum Said {
     WarmsUpLate,
 }
 
-/// Texts of lines, and what they say. The engines: SGLang 0.4.3 to 0.5.23, vLLM 0.8 to 0.33.
-const TEXTS: [(&str, Said); 14] = [
+/// Texts of lines, and what they say; the first one counts. The engines: SGLang 0.4.3 to 0.5.23, vLLM 0.8 to 0.33.
+const TEXTS: [(&str, Said); 17] = [
     ("server_args=", Said::WarmsUpLate),
     ("Init torch distributed begin", Said::Begins(Phase::ParallelInit)),
+    ("Init parallel begin", Said::Begins(Phase::ParallelInit)),
     ("Load weight begin", Said::Loads),
-    ("Load weight end", Said::Begins(Phase::PoolSizing)),
+    ("Load weight end", Said::Loaded),
     ("Memory pool end", Said::Pools),
-    ("uda graph begin", Said::Begins(Phase::GraphCapture)),
-    ("CUDA graph begin", Said::Begins(Phase::GraphCapture)),
+    ("raph begin", Said::Begins(Phase::GraphCapture)),
     ("max_total_num_tokens=", Said::Begins(Phase::WarmUp)),
     ("The server is fired up and ready to roll", Said::Begins(Phase::Serving)),
     ("LLM engine (v", Said::Begins(Phase::ParallelInit)),
     ("Starting to load model", Said::Begins(Phase::WeightLoad)),
-    ("Model loading took", Said::Begins(Phase::PoolSizing)),
+    ("Loading model from scratch", Said::Begins(Phase::WeightLoad)),
+    ("Loading drafter model", Said::LoadsDraft),
+    ("Model loading took", Said::Loaded),
+    ("KV cache size: ", Said::Loaded),
     ("init engine (profile, create kv cache, warmup model)", Said::Begins(Phase::WarmUp)),
     ("Application startup complete", Said::Listens),
 ];
+/// Ranks that are told apart.
+const RANKS: usize = 1024;
 /// A progress bar, which vLLM draws while it captures and not before.
 const CAPTURES: &str = "Capturing CUDA graphs (";
 
@@ -48,6 +60,9 @@ const CAPTURES: &str = "Capturing CUDA graphs (";
 pub struct Phases {
     begun: Vec<PhaseBegan>,
     now: Option<Phase>,
+    /// Ranks that have loaded weights, by the labels of their lines.
+    loaded: BTreeSet<String>,
+    drafts: bool,
     pools: bool,
     warms_up_late: bool,
 }
@@ -69,7 +84,7 @@ impl Phases {
         }
     }
 
-    /// The phases that have begun so far, each once.
+    /// The phases that have begun so far, in order.
     #[must_use]
     pub fn begun(&self) -> &[PhaseBegan] {
         &self.begun
@@ -86,8 +101,19 @@ impl Phases {
         match said {
             Said::Begins(Phase::WarmUp) if text.contains("is larger than") => None,
             Said::Begins(phase) => self.reach(phase),
-            Said::Loads if self.pools => self.reach(Phase::DraftLoad),
-            Said::Loads => self.reach(Phase::WeightLoad),
+            Said::Loads => {
+                let again = self.loaded.contains(label(text));
+                if self.loaded.len() < RANKS {
+                    self.loaded.insert(label(text).to_owned());
+                }
+                if self.pools || again { self.draft() } else { self.reach(Phase::WeightLoad) }
+            }
+            Said::LoadsDraft => self.draft(),
+            Said::Loaded if self.now == Some(Phase::DraftLoad) && !self.pools => {
+                self.now = Some(Phase::PoolSizing);
+                self.now
+            }
+            Said::Loaded => self.reach(Phase::PoolSizing),
             Said::Pools => {
                 self.pools = true;
                 None
@@ -102,6 +128,11 @@ impl Phases {
         }
     }
 
+    /// The draft model is loaded, once.
+    fn draft(&mut self) -> Option<Phase> {
+        if std::mem::replace(&mut self.drafts, true) { None } else { self.reach(Phase::DraftLoad) }
+    }
+
     fn reach(&mut self, phase: Phase) -> Option<Phase> {
         if self.now.is_some_and(|now| phase <= now) {
             return None;
@@ -109,6 +140,12 @@ impl Phases {
         self.now = Some(phase);
         Some(phase)
     }
+}
+
+/// The labels of a rank in the brackets of a line of SGLang, such as `TP3`, with the time before them cut off; empty where there are none.
+fn label(text: &str) -> &str {
+    let Some((head, _)) = text.split_once(']') else { return "" };
+    head.splitn(3, ' ').nth(2).unwrap_or("")
 }
 
 #[cfg(test)]
@@ -173,6 +210,28 @@ mod tests {
     }
 
     #[test]
+    fn pools_that_come_after_the_draft_have_a_phase_of_their_own() {
+        let found = read(&[
+            "[2026-11-29 13:31:42 TP0] Load weight begin. avail mem=78.50 GB",
+            "[2026-11-29 13:31:50 TP0] Load weight end. avail mem=60.00 GB",
+            "[2026-11-29 13:31:50 TP1] Load weight begin. avail mem=78.50 GB",
+            "[2026-11-29 13:31:51 TP0] Load weight begin. avail mem=60.00 GB",
+            "[2026-11-29 13:31:52 TP0] Load weight end. avail mem=59.00 GB",
+            "[2026-11-29 13:31:52 TP1] Load weight begin. avail mem=59.00 GB",
+            "[2026-11-29 13:31:55 TP0] Memory pool end. avail mem=10.00 GB",
+            "[2026-11-29 13:31:55 TP0] Capture target decode CUDA graph begin. backend=full, avail mem=9.00 GB",
+        ]);
+        let wanted = [("weight_load", 1), ("pool_sizing", 2), ("draft_load", 4), ("pool_sizing", 5), ("graph_capture", 8)];
+        assert_eq!(found, wanted);
+        let found = read(&[
+            "INFO 11-29 13:00:01 [gpu_model_runner.py:1] Loading model from scratch...",
+            "INFO 11-29 13:00:02 [gpu_model_runner.py:2] Loading drafter model...",
+            "INFO 11-29 13:00:09 [gpu_model_runner.py:3] Model loading took 14.99 GiB memory and 7.1 seconds",
+        ]);
+        assert_eq!(found, [("weight_load", 1), ("draft_load", 2), ("pool_sizing", 3)]);
+    }
+
+    #[test]
     fn a_program_of_another_kind_has_no_phases() {
         assert_eq!(read(&["INFO:     Application startup complete.", "hello", ""]), []);
     }
@@ -182,7 +241,7 @@ mod tests {
         fn phases_only_go_on(lines in proptest::collection::vec("(Load weight |begin|end|Memory pool end|Model loading took|fired up|max_total_num_tokens=|\\PC){0,4}", 0..30)) {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             let found = read(&lines);
-            prop_assert!(found.len() <= 7);
+            prop_assert!(found.len() <= 8);
             prop_assert!(found.is_sorted_by(|one, other| one.1 <= other.1));
         }
     }

@@ -113,7 +113,7 @@ const NAMESPACES: [&[&str]; 2] =
     [&["--mount", "--propagation", "private"], &["--user", "--map-root-user", "--mount", "--propagation", "private"]];
 
 /// The program that makes namespaces, and the way that works for this user.
-fn unshare() -> Option<(PathBuf, &'static [&'static str])> {
+pub(crate) fn unshare() -> Option<(PathBuf, &'static [&'static str])> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("unshare")).find(|file| file.is_file());
     let works = |unshare: &PathBuf, namespace: &[&str]| {

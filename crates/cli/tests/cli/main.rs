@@ -25,6 +25,7 @@ mod measured;
 mod memory_explain;
 mod memory_plan;
 mod memory_watch;
+mod memory_watch_container;
 mod mounted;
 mod no_trace;
 mod old_record;

@@ -12,7 +12,7 @@ use crate::contaminated::{Ended, experiment};
 use crate::world::{assert_nothing_left, run, text, trials, world};
 
 /// The stand-in with some GPUs; `None` where there is no compiler, which is told.
-fn nvml(gpus: &[StubGpu]) -> Option<Nvml> {
+pub(crate) fn nvml(gpus: &[StubGpu]) -> Option<Nvml> {
     let Some(nvml) = Nvml::build() else {
         skip("there is no C compiler", Mark::Machine);
         return None;
@@ -22,7 +22,7 @@ fn nvml(gpus: &[StubGpu]) -> Option<Nvml> {
 }
 
 /// A run that finds the stand-in.
-fn with(nvml: &Nvml, run: Run) -> Run {
+pub(crate) fn with(nvml: &Nvml, run: Run) -> Run {
     nvml.environment().iter().fold(run, |run, (name, value)| run.env(name, value))
 }
 
@@ -46,7 +46,7 @@ fn somebody() -> Ended {
 }
 
 /// Waits until every GPU was asked about twice after this moment: what is shown now is in a sample then.
-fn sampled(nvml: &Nvml, gpus: u64) {
+pub(crate) fn sampled(nvml: &Nvml, gpus: u64) {
     let asked = || fs::metadata(nvml.script().with_extension("asked")).map_or(0, |file| file.len());
     let from = asked();
     until("samples of what is held now", LIMIT, || asked() >= from + 3 * gpus);

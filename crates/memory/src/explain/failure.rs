@@ -98,7 +98,8 @@ pub fn raised(text: &str) -> Option<Raised> {
         Regex::new(r#"(?:^|[\s'"(>])((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt))(?:: |:?\s*$)"#)
             .expect("a literal pattern")
     });
-    if text.starts_with([' ', '\t']) {
+    // Most lines name no error, and the pattern is dear.
+    if text.starts_with([' ', '\t']) || !["Error", "Exception", "Interrupt"].iter().any(|end| text.contains(end)) {
         return None;
     }
     let found = ERROR.captures(text)?;

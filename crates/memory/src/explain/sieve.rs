@@ -11,8 +11,26 @@ use super::{ENGINES, spoken};
 
 /// Pieces of texts: rare in what servers print while they serve, and shared by many texts. A text without any of them stands for itself.
 const PIECES: &[&str] = &[
-    "mem", "emory", "rror", "args", "exit", "NVIDIA ", "glang", "apturing ", "block", "kill", "llreduce", "dxgk", "MIG", "LLM", "version", "NCCL", "_tokens=",
-    "KV ", "Init ", "oad",
+    "mem",
+    "emory",
+    "rror",
+    "args",
+    "exit",
+    "NVIDIA ",
+    "glang",
+    "apturing ",
+    "block",
+    "kill",
+    "llreduce",
+    "dxgk",
+    "MIG",
+    "LLM",
+    "version",
+    "NCCL",
+    "_tokens=",
+    "KV ",
+    "Init ",
+    "oad",
 ];
 
 /// Every text of every engine, those that hold another one left out: they would find the same lines twice.
@@ -25,7 +43,8 @@ static TEXTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 
 /// The pieces, and the texts that hold none.
 static COARSE: LazyLock<Regex> = LazyLock::new(|| {
-    let mut pieces: Vec<&str> = TEXTS.iter().map(|text| PIECES.iter().find(|piece| text.contains(**piece)).unwrap_or(text)).copied().collect();
+    let mut pieces: Vec<&str> =
+        TEXTS.iter().map(|text| PIECES.iter().find(|piece| text.contains(**piece)).unwrap_or(text)).copied().collect();
     pieces.sort_unstable();
     pieces.dedup();
     any_of(&pieces)

@@ -33,7 +33,7 @@ kinds! {
     /// journald and syslog with an ISO time.
     JOURNAL_ISO: "]: ", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d) \S+ (?P<container>[^\s\[\]:]+)\[(?P<pid>\d+)\]: ";
     /// A time that `docker logs --timestamps` or `kubectl logs --timestamps` puts first.
-    TIME: "T", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:?\d\d) ";
+    TIME: "-", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:?\d\d) ";
     /// Ray's and vLLM's name of the process.
     PROCESS: "pid=", r"^\((?P<process>[A-Za-z_][\w:.\-]*)(?: [\w.=:-]+)*? ?pid=(?P<pid>\d+)(?:, ip=[^)]*)?\) ?";
     /// Ray, where it names the process alone.
@@ -51,6 +51,10 @@ pub(crate) fn split(text: Cow<'_, str>) -> Cleaned<'_> {
     let (mut container, mut process, mut at) = (None, None, 0);
     for _ in 0..DEPTH {
         let rest = &text[at..];
+        // A stamp of the writer itself.
+        if rest.starts_with("[2") {
+            break;
+        }
         let found = KINDS.iter().filter(|kind| rest.contains(kind.needs)).find_map(|kind| kind.pattern.captures(rest));
         let Some(found) = found else { break };
         let pid = found.name("pid").and_then(|pid| pid.as_str().parse().ok());

@@ -215,7 +215,7 @@ mod tests {
         let place = Place { source: "x".into(), line: 1 };
         let mut reader = LogReader::default();
         let line = |reader: &mut LogReader, pid, text| {
-            reader.line(&Line { place: &place, text, container: None, process: Some("Worker"), pid: Some(pid) })
+            reader.line(&Line { place: &place, text, container: None, process: Some("Worker"), pid: Some(pid), is_cut: false })
         };
         line(&mut reader, 1, "Traceback (most recent call last):");
         assert!(reader.wants_next());
