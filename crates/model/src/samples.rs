@@ -33,6 +33,9 @@ pub struct Samples {
     /// That memory in the course of things: each point is the least of its span.
     #[serde(default, skip_serializing_if = "Series::is_empty")]
     pub available: Series,
+    /// The load of the machine (average of the last minute) when the program was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_before: Option<f64>,
     /// The GPUs of the trial, by index; empty without a driver and for a trial that uses none.
     #[serde(default)]
     pub gpus: Vec<GpuSamples>,
@@ -127,7 +130,7 @@ pub struct GpuSamples {
     pub after_bytes: Option<u64>,
     /// What was held, by whomever, in the course of the trial.
     pub series: Series,
-    /// The processes of the trial on it; of a watch all that were seen on it.
+    /// The processes of the trial on it and, as [`KnownBy::Other`], those of others; of a watch all that were seen on it.
     pub processes: Vec<GpuProcess>,
     /// Processes that hold memory here beside the rank whose GPU this is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -148,6 +148,23 @@ fn sets(nvml: &Nvml, mib: u64) -> String {
 }
 
 #[test]
+fn memory_that_somebody_takes_while_a_trial_runs_voids_it_and_they_are_named() {
+    let world = world();
+    let other = somebody();
+    let Some(nvml) = nvml(&[StubGpu::holding(0)]) else { return };
+    let (pid, script) = (other.0.id(), nvml.script().display().to_string());
+    let (total, held) = (80_u64 << 30, 40_u64 << 30);
+    let taken = format!("printf 'gpu {total} {held}\\nprocess 0 {pid} {held}\\n' > {script}.next; mv {script}.next {script}");
+    let seen = format!("from=$(wc -c < {script}.asked); until test $(wc -c < {script}.asked) -ge $((from + 2)); do sleep 0.01; done");
+    let file = write(&world, &format!("{taken}; {seen}; {}; exit 0", sets(&nvml, 0)), "settle = \"5s\"");
+    let why = invalid(&with(&nvml, run(&world, &file)).run().exits(2).json(), "gpu_memory_held");
+    for said in ["GPU 0 (Stand-in 0): while the trial ran, others took 40.0 GiB", &format!("40.0 GiB by pid {pid} (sleep 6000)")] {
+        assert!(why.contains(said), "{said:?} is missing in {why}");
+    }
+    assert_nothing_left(&world);
+}
+
+#[test]
 fn the_memory_of_a_trial_is_sampled_for_the_gpu_and_for_its_processes() {
     let world = world();
     let Some(nvml) = nvml(&[StubGpu::holding(100)]) else { return };

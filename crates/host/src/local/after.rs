@@ -3,13 +3,15 @@
 //! Its processes are gone by then. The driver gives their memory back a moment later; where it does not, this trial says so, and the next one on the
 //! same GPU is no data point until it has come back.
 
+pub(super) mod others;
+
 use std::time::{Duration, Instant};
 
 use bystander_lab::place::{Emit, RecordRefused, TrialOrder};
 use bystander_lab::plan::Plan;
 use bystander_model::event::EventBody;
 use bystander_model::evidence::Evidence;
-use bystander_model::samples::Samples;
+use bystander_model::samples::{KnownBy, Samples};
 use bystander_supervise::gpu::Gpu;
 
 use super::LocalPlace;
@@ -99,7 +101,8 @@ pub(super) fn without_secrets(mut samples: Samples, hidden: &[String]) -> Sample
 
 /// The numbers that the trial's processes had on GPUs.
 fn pids(samples: &Samples) -> Vec<u32> {
-    samples.gpus.iter().flat_map(|gpu| &gpu.processes).map(|process| process.pid).collect()
+    let all = samples.gpus.iter().flat_map(|gpu| &gpu.processes);
+    all.filter(|process| process.known_by != KnownBy::Other).map(|process| process.pid).collect()
 }
 
 /// Processes of the trial that the driver still lists, each with the index of its GPU. One that it listed before the trial is somebody else's.

@@ -194,6 +194,7 @@ fn launch(
     seen.unread = openings.unread();
     let owed = after::settle(place, plan, order, gpus, &seen.facts.pids, seen.samples.as_mut(), emit)?;
     seen.facts.owed.extend(owed);
+    seen.facts.contamination.extend(after::others::took(plan.conditions.gpu_memory_bytes, order.trial, gpus, seen.samples.as_ref()));
     if let Some(private) = &private {
         private.forget_bytecode();
         seen.facts.edits.extend_from_slice(private.applied());

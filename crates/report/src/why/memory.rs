@@ -1,6 +1,6 @@
 //! The memory that samples of a trial have seen: of its processes, of the machine, of each GPU and of the processes on it; and in which phase.
 
-use bystander_model::samples::{GpuProcess, PhaseSamples, Samples};
+use bystander_model::samples::{GpuProcess, KnownBy, PhaseSamples, Samples};
 
 use crate::memory::words;
 use crate::number::{self, size};
@@ -15,6 +15,9 @@ pub(super) fn write(page: &mut Page<'_>, samples: &Samples) {
         let least =
             samples.least_available_bytes.map_or_else(String::new, |least| format!(", at least {} were left to the machine", size(least)));
         page.led("  memory: ", None, 4, &format!("at most {} resident at a sample{least}", size(peak)));
+    }
+    if let Some(load) = samples.load_before {
+        page.led("  load: ", None, 4, &format!("{load:.2} at its launch"));
     }
     for gpu in &samples.gpus {
         let Some(peak) = gpu.peak_bytes else { continue };
@@ -52,5 +55,6 @@ fn phase(phase: &PhaseSamples) -> String {
 
 fn by(process: &GpuProcess) -> String {
     let title = process.title.as_ref().map_or_else(String::new, |title| format!(" ({})", clean(title)));
-    format!("; {} by pid {}{title}", process.peak_bytes.map_or_else(|| "an unknown part".to_owned(), size), process.pid)
+    let other = if process.known_by == KnownBy::Other { ", which is not of the trial" } else { "" };
+    format!("; {} by pid {}{title}{other}", process.peak_bytes.map_or_else(|| "an unknown part".to_owned(), size), process.pid)
 }

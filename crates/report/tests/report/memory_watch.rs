@@ -61,6 +61,7 @@ fn watched(gpus: usize) -> WatchedMemory {
         rss: Series(vec![(0.0, 10 * MIB), (10.0, 3 * GIB), (45.0, GIB)]),
         least_available_bytes: Some(100 * GIB),
         available: Series(vec![(0.0, 120 * GIB), (10.0, 100 * GIB)]),
+        load_before: None,
         processes: vec![
             ProcessPeak {
                 pid: 812,

@@ -83,6 +83,14 @@ impl OneGpu {
                 process.track.take(after, bytes, told);
             }
             process.look_at_title(after);
+            // It may have been looked at just while its parent ended.
+            if process.known_by == KnownBy::Other && process.here.is_some_and(|here| self.subject.contains(here)) {
+                process.known_by = match &self.numbering {
+                    Numbering::Ours => KnownBy::Tree,
+                    Numbering::HostProc(_) => KnownBy::NsPid,
+                    Numbering::Foreign => KnownBy::Other,
+                };
+            }
         }
     }
 

@@ -29,7 +29,7 @@ impl Trial {
                 started: self.samples.started(),
                 pace: Pace::Slowing,
                 course: self.samples.course().clone(),
-                others: false,
+                others: true,
                 tell: None,
             };
             // Without another thread there are no samples, and a trial all the same.

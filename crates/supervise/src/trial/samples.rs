@@ -7,6 +7,7 @@ use bystander_model::samples::{ProcessPeak, Samples as Summary};
 
 use crate::course::Course;
 use crate::gpu::{GpuWatch, TITLE};
+use crate::host_memory;
 use crate::host_watch::HostTracks;
 use crate::tree::Seen;
 
@@ -40,6 +41,8 @@ pub(super) struct Samples {
     step: Duration,
     due: Instant,
     host: HostTracks,
+    /// The load of the machine at the start.
+    load: Option<f64>,
     course: Course,
     recent: VecDeque<Sample>,
 }
@@ -55,6 +58,7 @@ impl Samples {
             step: FIRST_STEP,
             due: now + FIRST_STEP,
             host: HostTracks::default(),
+            load: host_memory::load(),
             course: Course::default(),
             recent,
         }
@@ -101,7 +105,7 @@ impl Samples {
         processes.sort_by_key(|process| (std::cmp::Reverse(process.peak_rss_bytes), process.pid));
         processes.truncate(MOST_PROCESSES);
         let peak_rss_bytes = Some(self.seen.peak_rss_bytes()).filter(|peak| *peak > 0);
-        Summary { peak_rss_bytes, processes, ..crate::host_watch::joined(&self.course, &mut self.host, gpus) }
+        Summary { peak_rss_bytes, processes, load_before: self.load, ..crate::host_watch::joined(&self.course, &mut self.host, gpus) }
     }
 
     /// Takes a sample if it is time to.
