@@ -25,6 +25,7 @@ mod robust;
 pub(crate) mod sentence;
 pub(crate) mod settling;
 mod unanswered;
+pub(crate) mod unequal;
 
 use bystander_model::event::RunEnd;
 use bystander_model::evidence::Evidence;

@@ -1,18 +1,21 @@
-//! Answers that are none, since what was compared is not what the plan says: a level that never reached the program, times that a warm cache made.
+//! Answers that are none, since what was compared is not what the plan says: a level that never reached the program, times that a warm cache made, a
+//! level that turned more than it asks for.
 
 use bystander_model::cell::Cell;
 use bystander_model::evidence::Evidence;
-use bystander_model::report::{Answer, Means, Verdict};
+use bystander_model::report::{Answer, Means, Needs, Verdict};
 
 use super::applied::{Unapplied, unapplied};
 use super::cached::{Cached, cached};
 use super::take_back;
+use super::unequal::{Unequal, unequal};
 use crate::contrast::{self, Contrast, Subject, contrasts};
 use crate::ledger::Ledger;
 use crate::plan::{Hypothesis, Prediction};
 
 const APPLIED: &str = "two cells whose printed configuration is the same, settings of the level included, are one cell";
 const RANDOM: &str = "prompts that are random come from no cache";
+const ALIKE: &str = "cells whose program prints other settings that differ, and that no level names, are not compared by the level";
 
 /// Takes back the answers about a level that was not applied, and those about times that a cache made.
 pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast, answers: &mut [Answer]) {
@@ -20,7 +23,33 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast, answers: &mut [Ans
         answers.iter_mut().for_each(|answer| not_applied(answer, &found));
         return;
     }
+    if let Some(found) = unequal(ledger, contrast).filter(Unequal::decides) {
+        answers.iter_mut().for_each(|answer| not_alone(answer, &found));
+    }
     of_times(ledger, answers, &[&contrast.treated, &contrast.control]);
+}
+
+/// Leaves what was measured, and names no winner: which of the settings it is of, the data do not tell.
+fn not_alone(answer: &mut Answer, found: &Unequal) {
+    if !matches!(answer.verdict, Verdict::Effect | Verdict::NoEffectWithin) {
+        return;
+    }
+    let Unequal { levels, evidence, .. } = found;
+    if answer.metric == "outcome" {
+        // What a level does to a program, it does; what breaks it may be another setting.
+        answer.text.push_str(&format!(" The level turns more than it asks for: {}. What is found is of all of it together.", found.list()));
+    } else {
+        let said = answer.text.strip_prefix("An effect: ").unwrap_or(&answer.text);
+        answer.text = format!(
+            "No winner is named: with {levels} the program prints {} too, which no level asks for. Of all of it together: {said}",
+            found.list()
+        );
+        answer.verdict = Verdict::Insufficient;
+        answer.strength = None;
+        answer.rule = Some(ALIKE.to_owned());
+        answer.needs = Some(Needs::of([(Means::File, found.remedy())]));
+    }
+    answer.evidence.splice(0..0, evidence.iter().cloned());
 }
 
 /// Takes back the answers about what an instrument does to times that a cache made, on the baseline or beside another level.
@@ -69,6 +98,8 @@ pub(super) enum Unsound {
     Level(Unapplied),
     /// Its metric was measured with a warm cache.
     Times(Cached),
+    /// The level that it speaks of turned more than it asks for.
+    Settings(Unequal),
 }
 
 /// A claim with those predictions alone that speak of what was really run, and why another is left out, where one is.
@@ -102,7 +133,11 @@ fn unsound(ledger: &Ledger, predicted: &Prediction, levels: &[(Contrast, Unappli
         Prediction::Value { cell, metric, .. } => cached(ledger, metric, [cell]).map(Unsound::Times),
         Prediction::Effect { factor, level, metric, .. } => {
             let (treated, control) = super::prediction::compared(ledger, factor, level);
-            cached(ledger, metric, [&treated, &control]).map(Unsound::Times)
+            cached(ledger, metric, [&treated, &control]).map(Unsound::Times).or_else(|| {
+                let is_it = |one: &Contrast| one.treated == treated && one.control == control;
+                let contrast = contrasts(&ledger.plan).into_iter().find(is_it)?;
+                unequal(ledger, &contrast).filter(Unequal::decides).map(Unsound::Settings)
+            })
         }
         Prediction::Outcome { .. } | Prediction::Cause { .. } => None,
     }
@@ -118,6 +153,12 @@ pub(super) fn of_hypothesis(answer: &mut Answer, why: Unsound) {
         Unsound::Times(found) => {
             take_back(answer, &format!("Nothing is known of it: {}.", found.text), RANDOM, cold());
             vec![found.evidence]
+        }
+        Unsound::Settings(found) => {
+            let text =
+                format!("Nothing is known of it: with {} the program prints {} too, which no level asks for.", found.levels, found.list());
+            take_back(answer, &text, ALIKE, (Means::File, found.remedy()));
+            found.evidence
         }
     };
     answer.evidence = evidence;
