@@ -23,6 +23,7 @@ mod part;
 mod prefix;
 mod program;
 mod reader;
+mod requests;
 mod root;
 mod scan;
 mod scheduler;

@@ -19,6 +19,7 @@ pub mod place;
 pub mod plan;
 pub mod printed;
 pub mod provenance;
+pub mod requests;
 pub mod spec;
 pub mod stats;
 pub mod step;

@@ -12,6 +12,7 @@ mod metric;
 mod ports;
 mod program;
 mod ready;
+mod requests;
 mod series;
 
 use std::ops::Range;
@@ -30,6 +31,7 @@ pub use metric::{Extract, Metric, MetricSource, Over, Pick, Scale, When};
 pub use ports::FixedBy;
 pub use program::{Fresh, Level, Program, Workload};
 pub use ready::{CommandReady, GeneratesReady, HttpReady, Ready, STABLE, STABLE_ALONE, Treatment};
+pub use requests::{Count, RequestCounts};
 pub use series::{Series, SeriesError};
 
 /// Everything that a run needs to know.
@@ -109,6 +111,18 @@ impl Plan {
     #[must_use]
     pub fn instruments_of(&self, cell: &Cell) -> &[String] {
         self.instruments.get(&cell.instrument).map_or(&[], Vec::as_slice)
+    }
+
+    /// Which metrics tell how many requests of the workload failed, where the file says so.
+    #[must_use]
+    pub fn request_counts(&self) -> Option<&RequestCounts> {
+        self.workload.as_ref()?.requests.as_ref()
+    }
+
+    /// Whether a metric is there to tell of requests, and is no number of its own.
+    #[must_use]
+    pub fn tells_requests(&self, metric: &str) -> bool {
+        self.request_counts().is_some_and(|counts| counts.metrics().any(|name| name == metric))
     }
 
     /// The edits that go into a cell, in the order of the file.

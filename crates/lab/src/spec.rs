@@ -115,7 +115,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     root.refuse_unknown(problems);
     let folder = file.parent().unwrap_or(file);
     let program = program::program(root, folder, problems);
-    let workload = workload::read(root, &program, folder, problems);
+    let mut workload = workload::read(root, &program, folder, problems);
     let conditions = conditions::read(root, problems);
     let hooks = hooks::read(root, problems);
     let factors = factors::read(root, problems);
@@ -123,6 +123,9 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     let mut probes = probes::read(root, &mut declared, problems);
     let mut edits = edits::read(root, folder, &mut declared, problems);
     let metrics = metrics::read(root, metrics::Sources::of(&program, root, &probes), problems);
+    if let Some(workload) = &mut workload {
+        workload.requests = workload::requests::read(root, &metrics, problems);
+    }
     let section = root.get("plan").and_then(|item| item.table(schema::PLAN, problems));
     let choices = layout::choices(section.as_ref(), &metrics, problems);
     let instruments = layout::instruments(section.as_ref(), &declared, problems);

@@ -9,6 +9,7 @@ mod exclusions;
 mod hooks;
 mod next;
 mod plan;
+mod rates;
 mod unasked;
 
 use bystander_model::FORMAT;
@@ -23,7 +24,7 @@ use crate::carry::Baselines;
 use crate::ledger::{Ledger, TrialRecord};
 use crate::old_log;
 use crate::place;
-use crate::plan::{Metric, MetricSource};
+use crate::plan::{Metric, Plan};
 use crate::provenance;
 use crate::stats::location::median;
 use crate::superseding::{self, OtherRun};
@@ -57,6 +58,7 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
         trials: ledger.trials.values().map(trial_report).collect(),
         restored: restored(ledger),
         differences: provenance::unplanned_differences(ledger),
+        unrated: rates::unrated(&ledger.plan),
         aa: aa::judge(ledger, &answers),
         notes: [
             unsafe_probes(ledger),
@@ -109,7 +111,7 @@ fn cell_report(ledger: &Ledger, cell: &bystander_model::cell::Cell) -> CellRepor
         causes: causes(
             all.iter().copied().filter(|trial| trial.outcome().is_some_and(|outcome| outcome.counts() || outcome == Outcome::Undetermined)),
         ),
-        metrics: ledger.plan.metrics.iter().map(|(name, of)| (name.clone(), metric(&data, name, of))).collect(),
+        metrics: ledger.plan.metrics.iter().map(|(name, of)| (name.clone(), metric(&data, name, of, &ledger.plan))).collect(),
     }
 }
 
@@ -123,19 +125,11 @@ fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> 
     counts.into_values().collect()
 }
 
-fn metric(trials: &[&TrialRecord], name: &str, of: &Metric) -> MetricSummary {
+fn metric(trials: &[&TrialRecord], name: &str, of: &Metric, plan: &Plan) -> MetricSummary {
     let value = |trial: &TrialRecord| trial.end.as_ref()?.metrics.get(name).copied().flatten().filter(|value| value.is_finite());
     let (shown, values): (Vec<&TrialRecord>, Vec<f64>) = trials.iter().filter_map(|trial| Some((*trial, value(trial)?))).unzip();
-    let of_traffic = matches!(of.source, MetricSource::Traffic { .. } | MetricSource::Engine { .. });
-    let error_rate = if of_traffic { error_rate(&shown) } else { None };
+    let error_rate = if rates::depends(plan, name, of) { rates::error_rate(&shown) } else { None };
     MetricSummary { unit: of.unit.clone(), n: u32::try_from(values.len()).unwrap_or(u32::MAX), median: median(&values), values, error_rate }
-}
-
-/// The share of requests that failed over some launches; `None` where no traffic was sent.
-fn error_rate(trials: &[&TrialRecord]) -> Option<f64> {
-    let sums = trials.iter().filter_map(|trial| trial.end.as_ref()?.traffic.as_deref());
-    let (sent, completed) = sums.fold((0, 0), |(sent, completed), one| (sent + one.sent, completed + one.completed));
-    (sent > 0).then(|| sent.saturating_sub(completed) as f64 / sent as f64)
 }
 
 fn trial_report(trial: &TrialRecord) -> TrialReport {
@@ -164,6 +158,7 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
         receipts: trial.receipts.clone(),
         output: trial.outputs.iter().map(|(stream, path)| (stream.name().to_owned(), path.clone())).collect(),
         traffic: end.and_then(|end| end.traffic.as_deref().cloned()),
+        requests: end.and_then(|end| end.requests.as_deref().cloned()),
         samples: end.and_then(|end| end.samples.as_ref()).map(Samples::without_series),
         configuration: end.and_then(|end| end.configuration.clone()),
         provenance: trial.provenance(),

@@ -20,6 +20,7 @@ use crate::old_log::OldLog;
 use crate::outcome::{Cause, Outcome, RaisedByInstrument};
 use crate::provenance::Provenance;
 use crate::report::Conclusion;
+use crate::requests::Requests;
 use crate::samples::Samples;
 use crate::traffic::Summary;
 use crate::watch::WatchEvent;
@@ -154,6 +155,9 @@ pub struct TrialEnd {
     /// What came of built-in traffic; `None` without it, or where it did not come to its end.
     #[serde(default)]
     pub traffic: Option<Box<Summary>>,
+    /// What came of the requests of a command, where the file says which numbers tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Box<Requests>>,
     /// What the engine said of itself before and after the workload; `None` where nobody asked.
     #[serde(default)]
     pub engine: Option<Box<EngineReading>>,
@@ -183,6 +187,7 @@ impl TrialEnd {
             version: None,
             peak_rss_bytes: None,
             traffic: None,
+            requests: None,
             engine: None,
             samples: None,
         }

@@ -25,6 +25,7 @@ pub mod probe;
 pub mod provenance;
 pub mod reading;
 pub mod report;
+pub mod requests;
 pub mod samples;
 pub mod traffic;
 pub mod value;

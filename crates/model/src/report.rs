@@ -54,6 +54,9 @@ pub struct Report {
     pub restored: Restored,
     /// Cells that differ from the baseline in more than their levels.
     pub differences: Vec<String>,
+    /// Of which metrics nobody knows how many of the requests behind them failed; `None` where that is known, or there are no requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrated: Option<String>,
     /// What else is worth knowing.
     pub notes: Vec<String>,
     /// Logs of earlier runs, shown as what they are.

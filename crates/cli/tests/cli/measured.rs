@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{assert_nothing_left, python_world, run, text, trials};
+use crate::world::{assert_nothing_left, python_world, run, text, trials, world};
 
 const SERVER: &str = r##"
 import http.server, json, sys, sizing
@@ -162,4 +162,70 @@ fn a_server_of_somebody_else_is_never_asked_for_numbers() {
     }
     assert!(stranger.accept().is_err(), "somebody has connected");
     assert_nothing_left(&world);
+}
+
+/// A command as benchmarks are: it ends with exit code 0 whatever became of its requests, and prints how many failed.
+const REFUSED: &str = r#"
+[program]
+command = ['sh', '-c', 'echo up; exec sleep 60']
+ready = { log = '^up', stable = '0s' }
+[factors.kind]
+good = { env = { OK = 'Successful requests: 39', BAD = 'Failed requests: 1' } }
+refuses = { env = { OK = 'Successful requests: 0', BAD = 'Failed requests: 40' } }
+silent = { env = { OK = 'Successful requests: 40', BAD = '' } }
+[workload]
+command = ['sh', '-c', 'echo "$OK"; echo "$BAD"; echo Throughput: 5.94']
+completed = 'ok'
+failed = 'bad'
+errors = 0.05
+[metrics]
+ok = { workload = 'Successful requests: (\d+)' }
+bad = { workload = 'Failed requests: (\d+)' }
+speed = { workload = 'Throughput: ([\d.]+)', margin = 0.05 }
+[plan]
+baseline.kind = 'good'
+describe = true
+blocks = 2
+stop = 'all'
+"#;
+
+#[test]
+fn a_command_that_says_its_requests_failed_fails_and_its_numbers_do_not_count() {
+    let world = world();
+    let file = world.write("case/case.toml", REFUSED);
+    let report: Value = run(&world, &file).run().json();
+    assert_nothing_left(&world);
+    let of = |kind: &str| trials(&report).iter().find(|trial| trial["levels"]["kind"] == kind).expect("a trial");
+    let good = of("good");
+    assert_eq!(
+        (text(&good["outcome"]), &good["metrics"]["speed"], &good["requests"]["error_rate"]),
+        ("completed", &5.94.into(), &0.025.into())
+    );
+    let refuses = of("refuses");
+    assert_eq!((text(&refuses["outcome"]), text(&refuses["cause"])), ("failed", "workload"), "{refuses:#}");
+    let why = "40 of 40 requests failed (100.0 %), more than the 5 % that are tolerated";
+    assert!(text(&refuses["cause_detail"]["text"]).contains(why), "{refuses:#}");
+    assert_eq!((&refuses["metrics"]["speed"], &refuses["metrics"]["bad"]), (&Value::Null, &40.0.into()), "{refuses:#}");
+    assert!(text(&refuses["metric_evidence"]["speed"]["text"]).starts_with(&format!("5.94 does not count: {why}")), "{refuses:#}");
+    let silent = of("silent");
+    assert_eq!((text(&silent["outcome"]), &silent["metrics"]["speed"]), ("undetermined", &Value::Null), "{silent:#}");
+    assert!(text(&silent["cause_detail"]["text"]).contains("`bad` has no value"), "{silent:#}");
+    // What tells of requests is compared with nothing, and stands beside what it is told of.
+    let answers = report["answers"].as_array().expect("answers");
+    assert!(answers.iter().all(|answer| answer["metric"] != "bad" && answer["metric"] != "ok"), "{answers:#?}");
+    assert_eq!(report["cells"][0]["metrics"]["speed"]["error_rate"], 0.025, "{:#}", report["cells"][0]);
+    assert_eq!(report["unrated"], Value::Null);
+    let folder = file.parent().expect("a folder");
+    let short = world.bystander(["show"]).cwd(folder).run().stdout;
+    assert!(short.contains("5.94, 2.5 % failed"), "{short}");
+    let shown = world.bystander(["show", "--why"]).cwd(folder).run().stdout;
+    assert!(shown.contains("requests of the workload: 1 of 40 requests failed (2.5 %); 5.0 % tolerated"), "{shown}");
+
+    // Without a word about its requests nobody knows, and that is said once.
+    let undeclared = REFUSED.replace("completed = 'ok'\nfailed = 'bad'\nerrors = 0.05\n", "").replace("blocks = 2", "blocks = 1");
+    let file = world.write("bare/case.toml", &undeclared);
+    let report: Value = run(&world, &file).run().json();
+    assert!(text(&report["unrated"]).starts_with("How many requests of the workload failed is not known, so ok, bad, speed"), "{report:#}");
+    let short = world.bystander(["show"]).cwd(file.parent().expect("a folder")).run().stdout;
+    assert_eq!(short.matches("failed is not known").count(), 1, "{short}");
 }

@@ -271,14 +271,15 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
     facts.edits.extend_from_slice(&edits.applied);
     let ready_s = facts.ready.as_ref().zip(started).map(|(ready, started)| ready.at.seconds_since(started));
     let readers: Vec<&dyn CauseReader> = readers.iter().map(|reader| &**reader).collect();
+    let measured = metrics::Measured { ready_s, wall_s, peak_rss_bytes, samples: samples.as_ref(), traffic: traffic.as_ref() };
+    let mut read = metrics.finish(plan, &measured);
+    facts.requests = facts.workload.as_ref().and_then(|_| metrics::of_workload(plan, &mut read));
     let mut verdict = cause::classify(&facts, &readers);
     // A program that ended badly may never have come so far.
     if let Some(unread) = unread.filter(|_| verdict.outcome == Outcome::Completed) {
         facts.contamination.push(unread);
         verdict = cause::classify(&facts, &readers);
     }
-    let measured = metrics::Measured { ready_s, wall_s, peak_rss_bytes, samples: samples.as_ref(), traffic: traffic.as_ref() };
-    let read = metrics.finish(plan, &measured);
     TrialEnd {
         cause: verdict.cause,
         evidence: verdict.evidence,
@@ -297,6 +298,7 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         peak_rss_bytes,
         samples,
         traffic: traffic.map(Box::new),
+        requests: facts.requests.map(|judged| Box::new(judged.requests)),
         ..TrialEnd::new(verdict.outcome)
     }
 }

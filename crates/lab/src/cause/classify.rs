@@ -19,6 +19,7 @@ use super::fate::{Fate, fate, survived};
 use super::first::first_cause;
 use super::part::{under_load, went_on};
 use super::reader::CauseReader;
+use super::requests;
 use super::root::{after_crash, first_crash, of_crash, over_wrapper};
 use super::scheduler;
 use super::standstill;
@@ -146,10 +147,7 @@ fn is_completed(facts: &TrialFacts) -> bool {
     if !facts.expects_ready {
         return facts.exit == Some(0) && ended_by_itself(facts);
     }
-    facts.ready.is_some()
-        && !died_unasked(facts)
-        && facts.part_died.is_none()
-        && (!facts.expects_workload || facts.workload.as_ref().is_some_and(super::facts::WorkloadEnd::succeeded))
+    facts.ready.is_some() && !died_unasked(facts) && facts.part_died.is_none() && (!facts.expects_workload || facts.worked())
 }
 
 /// Bystander ended it because nothing of it moved, or nobody was served: what raised an exception before has failed by it, anything else hangs.
@@ -197,7 +195,7 @@ fn at_limit(facts: &TrialFacts, first: Option<&Traceback>, limit_s: f64) -> Caus
 /// Why it failed; nothing where nothing shows that it did.
 fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
     let itself = ended_by_itself(facts);
-    let work = facts.workload.as_ref().filter(|end| !end.succeeded());
+    let work = facts.failed_workload();
     if !itself && work.is_none() {
         return None;
     }
@@ -269,6 +267,9 @@ fn complete(facts: &TrialFacts, mut cause: Cause) -> Cause {
 }
 
 fn unknown(facts: &TrialFacts) -> Cause {
+    if let Some(cause) = requests::untold(facts) {
+        return complete(facts, cause);
+    }
     let text = if facts.stopped.is_some() {
         "Bystander ended it before it had shown anything; a ready condition or a longer time limit would decide"
     } else {
@@ -284,6 +285,7 @@ fn outcome_evidence(facts: &TrialFacts) -> Vec<Evidence> {
     let crash = crash_before_exit_zero(facts);
     ready
         .chain(workload_evidence(facts))
+        .chain(requests::evidence(facts))
         .chain(exit_evidence(facts))
         .chain(crash)
         .chain(left)

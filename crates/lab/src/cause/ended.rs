@@ -12,6 +12,7 @@ use super::kept::KeptLine;
 use super::mask::mask;
 use super::memory::{DEVICE_OOM, says_device_oom};
 use super::prefix;
+use super::requests;
 use super::root::told_by_crash;
 use super::severity::gravest;
 use super::signals::signal_name;
@@ -77,6 +78,9 @@ fn workload_words(facts: &TrialFacts, end: &WorkloadEnd) -> String {
 
 /// The workload did not do what it was asked.
 pub(super) fn workload(facts: &TrialFacts, end: &WorkloadEnd) -> Cause {
+    if let Some(cause) = requests::refused(facts, end) {
+        return cause;
+    }
     let words = workload_words(facts, end);
     let (signature, text) = match &end.last_line {
         Some(line) => (format!("{words}: {}", clip(&mask(&line.text), LAST_WORDS).trim_end()), format!("{words}: {}", line.text)),

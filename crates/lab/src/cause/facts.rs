@@ -9,6 +9,7 @@ use bystander_model::ids::{TimeNs, TrialId};
 use super::kept::KeptLine;
 use super::scan::Scan;
 use super::standstill::Standstill;
+use crate::requests::Judged;
 
 /// Everything that is known of a trial that is over. What does not apply is left as [`TrialFacts::new`] has it.
 #[derive(Debug, Clone)]
@@ -43,6 +44,8 @@ pub struct TrialFacts {
     pub expects_workload: bool,
     /// How that ended; `None` where it never started or had not ended.
     pub workload: Option<WorkloadEnd>,
+    /// How many of its requests failed, where the file says which numbers tell that.
+    pub requests: Option<Judged>,
     /// How long the workload may take, in seconds; `None` where there is none, or that is not known.
     pub workload_limit_s: Option<f64>,
     /// The exit code of the main process.
@@ -101,6 +104,7 @@ impl TrialFacts {
             left: None,
             expects_workload: false,
             workload: None,
+            requests: None,
             workload_limit_s: None,
             exit: None,
             signal: None,
@@ -120,6 +124,19 @@ impl TrialFacts {
             refusals: Vec::new(),
             harness_error: None,
         }
+    }
+
+    /// Whether the workload ended well, by its exit code and by the requests that failed.
+    #[must_use]
+    pub fn worked(&self) -> bool {
+        self.workload.as_ref().is_some_and(WorkloadEnd::succeeded) && self.requests.as_ref().is_none_or(|judged| judged.requests.passed())
+    }
+
+    /// How the workload failed; `None` where it did not, or where nobody can tell.
+    #[must_use]
+    pub fn failed_workload(&self) -> Option<&WorkloadEnd> {
+        let refused = self.requests.as_ref().is_some_and(|judged| judged.requests.failure.is_some());
+        self.workload.as_ref().filter(|end| !end.succeeded() || refused)
     }
 
     /// Why Bystander ended it.

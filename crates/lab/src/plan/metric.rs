@@ -137,6 +137,21 @@ impl MetricSource {
         }
     }
 
+    /// Whether it is read of what the workload itself says or writes. A file may be the program's as well, which cannot be told.
+    #[must_use]
+    pub const fn is_of_workload(&self) -> bool {
+        matches!(self, Self::Workload { .. } | Self::WorkloadJson { .. } | Self::File { .. })
+    }
+
+    /// Whether it is something that Bystander measures, and so no number that a workload tells.
+    #[must_use]
+    pub const fn is_measured(&self) -> bool {
+        matches!(
+            self,
+            Self::PeakRss | Self::GpuMemory | Self::ReadySeconds | Self::WallSeconds | Self::Traffic { .. } | Self::Engine { .. }
+        )
+    }
+
     /// In which unit a measurement of Bystander's own is, with how else it may be written; `None` where the program decides.
     #[must_use]
     pub fn unit(&self) -> Option<&'static [&'static str]> {

@@ -8,7 +8,7 @@ use bystander_model::traffic::Load;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Ready, Template, Treatment};
+use super::{Ready, RequestCounts, Template, Treatment};
 
 /// The program under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,9 @@ pub struct Workload {
     /// The built-in traffic. Its texts may hold placeholders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Load>,
+    /// What tells how many of the requests of a command failed; built-in traffic counts its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestCounts>,
     /// From its spawn to its end.
     pub timeout: Duration,
     /// Where the keys stand in the experiment file, for diagnostics: `command`, `traffic`, `prompt.file`, `api_key_env`.

@@ -14,7 +14,8 @@ pub(super) const READY_COMMAND: &[&str] = &["command", "timeout"];
 /// Keys of `program.ready.generates` where it is a table.
 pub(super) const READY_GENERATES: &[&str] = &["url", "model", "prompt"];
 /// Keys of `[workload]`.
-pub(super) const WORKLOAD: &[&str] = &["command", "timeout", "traffic"];
+pub(super) const WORKLOAD: &[&str] =
+    &["command", "timeout", "traffic", "error_rate", "completed", "failed", "requests", "tokens", "errors"];
 /// Keys of `[workload.traffic]`.
 pub(super) const TRAFFIC: &[&str] = &[
     "url",

@@ -1,6 +1,7 @@
 //! `[workload]`: what is done to the ready program: a command, or built-in traffic.
 
 mod prompt;
+pub(super) mod requests;
 mod traffic;
 
 use std::path::Path;
@@ -50,5 +51,5 @@ pub(super) fn read(root: &Table<'_>, program: &Program, folder: &Path, problems:
         (Some(_), None) => Vec::new(),
         (None, _) => command(&table, problems),
     };
-    Some(Workload { command, traffic: load, timeout: timeout.unwrap_or(program.timeout), spans })
+    Some(Workload { command, traffic: load, requests: None, timeout: timeout.unwrap_or(program.timeout), spans })
 }

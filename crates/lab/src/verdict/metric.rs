@@ -7,6 +7,7 @@ use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{formula, strength_of};
 use super::effect::{EXACT, Effect, none_of};
+use super::exploratory::is_exploratory;
 use super::prediction::value;
 use super::robust;
 use super::sentence::{blocks, figure, launches, p_value, signed};
@@ -61,6 +62,8 @@ pub(super) fn each_metric(ledger: &Ledger, contrast: &Contrast, judge: impl Fn(&
     let plan = &ledger.plan;
     plan.metrics
         .iter()
+        // What is there to tell of requests is no question of its own, unless the file makes it one.
+        .filter(|(name, _)| !(plan.tells_requests(name) && is_exploratory(plan, name)))
         .filter_map(|(name, metric)| {
             let contrast = &where_seen(plan, contrast, metric)?;
             let effect = Effect::of(ledger, name, metric, &contrast.treated, &contrast.control, confidence(contrast));

@@ -3,9 +3,11 @@
 use bystander_lab::cause::{
     Classification, Contamination, MemoryEvents, PortHolder, Progress, Refusal, StopWhy, TrialFacts, WorkloadEnd, classify,
 };
-use bystander_model::evidence::EvidenceKind;
+use bystander_lab::requests::Judged;
+use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
 use bystander_model::ids::TimeNs;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
+use bystander_model::requests::Requests;
 
 use crate::feed::{S, TRIAL, died, nowhere, ready, scan, server, stopped};
 
@@ -82,6 +84,54 @@ fn a_workload_that_fails_fails_the_trial() {
     let (outcome, cause) = judge(&facts);
     assert_eq!((outcome, cause.class.as_str()), (Outcome::Failed, "python.RuntimeError"));
     assert!(cause.evidence.iter().any(|evidence| evidence.text.contains("workload ended with exit code 2")));
+}
+
+/// What a command says of its own requests goes beyond its exit code, and a number that is not there decides nothing.
+#[test]
+fn a_workload_whose_requests_failed_fails_the_trial_and_one_that_does_not_say_settles_nothing() {
+    let facts = |requests: Requests, exit: i32| TrialFacts {
+        ready: ready(3),
+        expects_workload: true,
+        workload: workload(exit),
+        requests: Some(Judged { requests, evidence: vec![Evidence::log(TRIAL, Stream::Workload, 2, "Failed requests: 20")] }),
+        signal: Some(15),
+        ended: Some(TimeNs(9 * S)),
+        stopped: stopped(8, StopWhy::Done),
+        ..server("a\n")
+    };
+    let passed = Requests { sent: Some(40), failed: Some(2), error_rate: Some(0.05), tolerated: 0.1, ..Requests::default() };
+    let found = classify(&facts(passed.clone(), 0), &[]);
+    assert_eq!((found.outcome, found.cause), (Outcome::Completed, None));
+    assert!(
+        found.evidence.iter().any(|one| one.place == "requests" && one.text == "2 of 40 requests failed (5.0 %)"),
+        "{:?}",
+        found.evidence
+    );
+
+    let refused = |failed| Requests {
+        failed: Some(failed),
+        tolerated: 0.0,
+        failure: Some(format!("{failed} of 40 requests failed")),
+        ..passed.clone()
+    };
+    let (outcome, cause) = judge(&facts(refused(2), 0));
+    assert_eq!((outcome, cause.class.as_str(), cause.group), (Outcome::Failed, "workload", CauseGroup::Target));
+    assert_eq!(cause.text, "the workload ended with exit code 0, and by its own numbers 2 of 40 requests failed");
+    assert_eq!(cause.evidence[1].place, "workload:2", "the line is quoted: {:?}", cause.evidence);
+    assert_eq!(cause.signature, judge(&facts(refused(3), 0)).1.signature, "how many is no other failure");
+    let all = Requests { error_rate: Some(1.0), ..refused(40) };
+    assert_ne!(cause.signature, judge(&facts(all, 0)).1.signature, "a server that serves nobody is another");
+
+    let unknown = Requests { unknown: Some("`bad` has no value: not seen".into()), ..Requests::default() };
+    let (outcome, cause) = judge(&facts(unknown.clone(), 0));
+    assert_eq!((outcome, cause.class.as_str()), (Outcome::Undetermined, "unknown"));
+    assert!(cause.text.ends_with("how many of its requests failed is not known: `bad` has no value: not seen"), "{}", cause.text);
+    // Its own exit code goes before its words.
+    for requests in [unknown, refused(2)] {
+        let (outcome, cause) = judge(&facts(requests, 2));
+        assert_eq!((outcome, cause.class.as_str()), (Outcome::Failed, "workload"));
+        assert_eq!(cause.signature, "the workload ended with exit code 2: a");
+    }
 }
 
 #[test]

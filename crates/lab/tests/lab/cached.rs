@@ -28,7 +28,13 @@ fn load(prompt: Prompt) -> Workload {
         api_key_env: None,
         body: serde_json::Map::default(),
     };
-    Workload { command: Vec::new(), traffic: Some(load), timeout: std::time::Duration::from_secs(60), spans: indexmap::IndexMap::new() }
+    Workload {
+        command: Vec::new(),
+        traffic: Some(load),
+        requests: None,
+        timeout: std::time::Duration::from_secs(60),
+        spans: indexmap::IndexMap::new(),
+    }
 }
 
 fn random() -> Prompt {

@@ -57,7 +57,7 @@ pub struct MetricSummary {
     pub median: Option<f64>,
     /// The values in launch order.
     pub values: Vec<f64>,
-    /// The share of requests of built-in traffic that failed in those launches, where the traffic is what the metric depends on.
+    /// The share of requests of the workload that failed in those launches, where the workload is what the metric depends on, and where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_rate: Option<f64>,
 }

@@ -69,6 +69,9 @@ pub struct TrialReport {
     /// What came of built-in traffic.
     #[serde(default)]
     pub traffic: Option<crate::traffic::Summary>,
+    /// What came of the requests of a command, where the file says which numbers tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<crate::requests::Requests>,
     /// What samples have seen of memory; the series are left out, which the record keeps.
     #[serde(default)]
     pub samples: Option<Samples>,

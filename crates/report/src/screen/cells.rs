@@ -40,6 +40,9 @@ fn write_up_to(page: &mut Page<'_>, report: &Report, most_rows: usize, most_sign
         page.indented(&format!("\u{2026} {} (show --why)", count(report.cells.len() - most_rows, "more cell", "more cells")));
     }
     legend(page, report, &signatures, most_signatures);
+    if let Some(unrated) = report.unrated.as_ref().filter(|_| !metrics.is_empty()) {
+        page.indented(&clean(unrated));
+    }
 }
 
 /// `, tokens/s`, or nothing.
@@ -97,7 +100,7 @@ fn median(summary: &MetricSummary, cell: &CellReport) -> String {
 }
 
 /// A share in percent, to a tenth.
-fn share(share: f64) -> String {
+pub(crate) fn share(share: f64) -> String {
     if share == 0.0 { "0 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
 }
 

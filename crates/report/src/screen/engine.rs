@@ -3,6 +3,7 @@
 use bystander_model::engine::{EngineReading, NAMES};
 use bystander_model::report::{CellReport, Report, TrialReport};
 
+use super::cells::share;
 use super::traffic::digits;
 use crate::page::Page;
 use crate::prose::clean;
@@ -26,6 +27,22 @@ fn has(trial: &TrialReport, name: &str) -> bool {
         && trial.engine.as_ref().and_then(|engine| engine.figures.get(name)).is_some_and(|figure| figure.value.is_some())
 }
 
+/// How many requests failed, as far as anybody counted them.
+fn failed(report: &Report, trials: &[&TrialReport]) -> String {
+    let of_traffic = trials.iter().filter_map(|trial| trial.traffic.as_ref()).map(|one| (one.sent, one.sent.saturating_sub(one.completed)));
+    let told = || trials.iter().filter_map(|trial| trial.requests.as_ref());
+    let counted = told().filter_map(|one| Some((one.sent?, one.failed?)));
+    let (sent, failed) = of_traffic.chain(counted).fold((0, 0), |all: (u64, u64), one| (all.0 + one.0, all.1 + one.1));
+    if sent > 0 {
+        return format!("{failed} of {sent}");
+    }
+    let shares: Vec<f64> = told().filter_map(|one| one.error_rate).collect();
+    if !shares.is_empty() {
+        return share(shares.iter().sum::<f64>() / shares.len() as f64);
+    }
+    if report.unrated.is_some() { "not known".to_owned() } else { "\u{2013}".to_owned() }
+}
+
 fn row(report: &Report, cell: &CellReport, known: &[&str]) -> Option<Vec<String>> {
     let is_of_cell =
         |trial: &&TrialReport| trial.purpose == "measure" && trial.levels == cell.levels && trial.instrument == cell.instrument;
@@ -35,9 +52,7 @@ fn row(report: &Report, cell: &CellReport, known: &[&str]) -> Option<Vec<String>
         return None;
     }
     let none = || "\u{2013}".to_owned();
-    let sums = of_cell.iter().filter_map(|trial| trial.traffic.as_ref()).map(|traffic| (traffic.sent, traffic.completed));
-    let (sent, completed) = sums.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
-    let failed = if sent > 0 { format!("{} of {sent}", sent.saturating_sub(completed)) } else { none() };
+    let failed = failed(report, &of_cell);
     let median = |name: &str| {
         let mut values: Vec<f64> = readings.iter().filter_map(|reading| reading.figures.get(name)?.value).collect();
         values.sort_by(f64::total_cmp);

@@ -35,6 +35,14 @@ pub(crate) fn write(page: &mut Page<'_>, trial: &TrialReport) {
     if let Some(summary) = &trial.traffic {
         super::traffic::write(page, summary);
     }
+    if let Some(requests) = &trial.requests {
+        let tolerated = format!("{}; {:.1} % tolerated", requests.words(), requests.tolerated * 100.0);
+        let tokens = requests.tokens.map_or_else(String::new, |tokens| format!("; {}", counted(tokens, "output token", "output tokens")));
+        page.led("  requests of the workload: ", None, 4, &format!("{tolerated}{tokens}"));
+        for why in requests.failure.iter().chain(&requests.unknown) {
+            page.led("    its metrics do not count: ", None, 6, &clean(why));
+        }
+    }
     for receipt in &trial.receipts {
         page.led("  ", None, 4, &said(receipt));
     }

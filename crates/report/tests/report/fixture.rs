@@ -77,6 +77,7 @@ pub(crate) fn trial(id: u32, block: u32, level: &str, instrument: &str) -> Trial
         configuration: None,
         provenance: None,
         traffic: None,
+        requests: None,
         samples: None,
     }
 }
@@ -107,6 +108,7 @@ pub(crate) fn empty() -> Report {
         trials: Vec::new(),
         restored: Restored::default(),
         differences: Vec::new(),
+        unrated: None,
         notes: Vec::new(),
         aa: None,
         old_logs: Vec::new(),

@@ -167,7 +167,7 @@ fn warmup(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Amount> {
 }
 
 /// Reads the share of requests that may fail.
-fn errors(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<f64> {
+pub(super) fn errors(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     let share = item.number(problems)?;
     if !(0.0..1.0).contains(&share) {
         let problem = item.invalid("is the share of requests that may fail, from 0 to less than 1");
