@@ -295,7 +295,10 @@ impl End<'_> {
             return (None, Some(self.evidence(EvidenceKind::Sample, "traffic", "no traffic was sent")));
         };
         let failed = summary.sent.saturating_sub(summary.completed);
-        let mut text = format!("{failed} of {} requests failed ({:.1} %)", summary.sent, summary.error_rate * 100.0);
+        let mut text = match summary.sent {
+            0 => "no measured request ended".to_owned(),
+            sent => format!("{failed} of {sent} requests failed ({:.1} %)", summary.error_rate * 100.0),
+        };
         if let Some(failure) = &summary.failure {
             text = format!("{failure}; {text}");
         }

@@ -20,7 +20,7 @@ pub struct Summary {
     pub arrival: String,
     /// The model that was asked.
     pub model: String,
-    /// Requests that were started, those of the warm-up apart.
+    /// Requests that were started, those of the warm-up apart, and those of `unfinished`.
     pub sent: u64,
     /// Requests whose answer was whole and had tokens in it.
     pub completed: u64,
@@ -29,7 +29,13 @@ pub struct Summary {
     /// What a few of them said, by kind.
     #[serde(default)]
     pub error_texts: IndexMap<String, String>,
-    /// The share of requests that did not complete, from 0 to 1.
+    /// Requests that were under way when the traffic was stopped before its end: whether they would have failed is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished: u64,
+    /// Whether it was stopped before its end, as where the program ended under it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// The share of requests that did not complete, from 0 to 1; it says nothing where none was sent.
     pub error_rate: f64,
     /// The share that was tolerated.
     pub tolerated: f64,
@@ -79,6 +85,11 @@ pub struct Summary {
     /// The folder with a histogram a latency (HdrHistogram V2, nanoseconds) and one line a request.
     #[serde(default)]
     pub folder: Option<std::path::PathBuf>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What became of a time from request to request, in the order in which they started.

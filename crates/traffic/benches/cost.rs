@@ -109,7 +109,7 @@ fn ours(url: &str, requests: u64) -> Ours {
         body: serde_json::Map::new(),
     };
     let before = processor_time();
-    let summary = bystander_traffic::run(&load, folder.path(), &mut |_| {}).expect("a run");
+    let summary = bystander_traffic::run(&load, folder.path(), &std::sync::Arc::default(), &mut |_| {}).expect("a run");
     let cpu_s = processor_time() - before;
     assert_eq!((summary.failure.as_deref(), summary.completed), (None, requests));
     let rows = std::fs::read_to_string(folder.path().join("requests.jsonl")).expect("rows");

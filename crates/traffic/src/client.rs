@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bystander_model::traffic::{Load, Summary};
 
@@ -39,15 +41,15 @@ pub enum ClientError {
     },
 }
 
-/// Puts the load that lies in a folder on its server, and leaves the summary beside it.
+/// Puts the load that lies in a folder on its server, and leaves the summary beside it. Where `stop` is raised meanwhile, that is of what there was by then.
 ///
 /// # Errors
 /// Where that could not be done. A server that fails is a result: [`Summary::failure`].
-pub fn client(folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Summary, ClientError> {
+pub fn client(folder: &Path, stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(Progress)) -> Result<Summary, ClientError> {
     let path = folder.join(LOAD);
     let read = |source| ClientError::Load { path: path.clone(), source };
     let load: Load = serde_json::from_reader(BufReader::new(File::open(&path).map_err(read)?)).map_err(|error| read(error.into()))?;
-    let summary = run(&load, folder, progress)?;
+    let summary = run(&load, folder, stop, progress)?;
     let path = folder.join(SUMMARY);
     let kept = |source| ClientError::Summary { path: path.clone(), source };
     let text = serde_json::to_vec(&summary).map_err(|error| kept(error.into()))?;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The file in the folder of results that asks the client to stop after its warm-up.
@@ -34,14 +35,14 @@ pub fn release(folder: &Path) -> io::Result<()> {
     std::fs::remove_file(folder.join(HELD))
 }
 
-/// Stops where it was asked to, until it is released.
-pub(crate) fn stop(folder: &Path) {
+/// Stops where it was asked to, until it is released or the load is to end.
+pub(crate) fn stop(folder: &Path, end: &AtomicBool) {
     let held = folder.join(HELD);
     if std::fs::rename(folder.join(ASKED), &held).is_err() {
         return;
     }
     let until = Instant::now() + AT_MOST;
-    while held.exists() && Instant::now() < until {
+    while held.exists() && Instant::now() < until && !end.load(Ordering::Relaxed) {
         std::thread::sleep(TURN);
     }
 }

@@ -96,6 +96,10 @@ pub(crate) struct Measure {
     /// How long the rounds of the loop took.
     pub(crate) round: Times,
     pub(crate) sent: u64,
+    /// Requests that were under way when it was stopped.
+    pub(crate) unfinished: u64,
+    /// Whether it was stopped before its end.
+    pub(crate) cut: bool,
     pub(crate) completed: u64,
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) error_texts: BTreeMap<String, String>,
@@ -168,6 +172,8 @@ impl Measure {
             lag: Times::new(),
             round: Times::new(),
             sent: 0,
+            unfinished: 0,
+            cut: false,
             completed: 0,
             errors: BTreeMap::new(),
             error_texts: BTreeMap::new(),
@@ -230,9 +236,14 @@ impl Measure {
         self.tokens.add(seen);
     }
 
+    /// Requests that have ended one way or the other.
+    pub(crate) const fn over(&self) -> u64 {
+        self.sent.saturating_sub(self.unfinished)
+    }
+
     /// The counts alone.
     pub(crate) fn counts(&self) -> Counts {
-        Counts { sent: self.sent, completed: self.completed, errors: self.errors() }
+        Counts { sent: self.over(), completed: self.completed, errors: self.errors() }
     }
 
     /// Errors by kind, the most frequent first.

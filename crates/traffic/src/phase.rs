@@ -9,13 +9,15 @@ mod sockets;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use crate::answer::Answer;
 use crate::arrivals::Arrivals;
-use crate::clock::{self, Ns};
+use crate::clock::{self, Ns, SECOND};
 use crate::connection::{Connection, Exchange};
 use crate::fault::Fault;
 use crate::measure::{Measure, Outcome, Rows};
@@ -29,12 +31,17 @@ const STRIDE: usize = 32;
 /// So many requests are started between two looks at the sockets.
 const STARTS: usize = 8;
 
+/// So long a wait is, at most, before it is seen that the load is to end.
+const ATTENTION: Ns = SECOND / 20;
+
 /// Everything that outlives one part of a load: sockets, and what is read into.
 pub(crate) struct Engine {
     poller: Poller,
     addresses: Vec<SocketAddr>,
     requests: Requests,
     timeout: Ns,
+    /// Raised where the load is to end before its time.
+    stop: Arc<AtomicBool>,
     /// No more connections than this at a time.
     most: usize,
     slots: Vec<Slot>,
@@ -66,12 +73,19 @@ pub(crate) struct Part<'a> {
 }
 
 impl Engine {
-    pub(crate) fn new(addresses: Vec<SocketAddr>, requests: Requests, timeout: Ns, most: usize) -> Result<Self, Errno> {
+    pub(crate) fn new(
+        addresses: Vec<SocketAddr>,
+        requests: Requests,
+        timeout: Ns,
+        most: usize,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, Errno> {
         Ok(Self {
             poller: Poller::new()?,
             addresses,
             requests,
             timeout,
+            stop: Arc::clone(stop),
             most,
             slots: Vec::new(),
             free: Vec::new(),
@@ -94,11 +108,16 @@ impl Engine {
         self.requests.different().map(|different| self.number as f64 / different as f64)
     }
 
-    /// Runs one part of a load until its last request is over. `look` is called now and then.
+    /// Runs one part of a load until its last request is over, or it is to stop; after that nothing more can be run. `look` is called now and then.
     pub(crate) fn run(&mut self, part: &mut Part<'_>, mut look: impl FnMut(&Measure, Ns)) -> Result<(), Errno> {
         let mut happened = Vec::new();
         loop {
             let now = clock::now();
+            if self.stop.load(Ordering::Relaxed) {
+                part.measure.unfinished = self.busy as u64;
+                part.measure.cut = true;
+                return Ok(());
+            }
             self.start_due(part, now)?;
             self.end_late(part, now);
             let next = part.arrivals.next();
@@ -108,7 +127,8 @@ impl Engine {
             look(part.measure, now);
             let next = next.filter(|_| self.busy < self.most).unwrap_or(Ns::MAX);
             let deadline = self.deadlines.front().map_or(Ns::MAX, |(deadline, _)| *deadline);
-            self.poller.wait(if self.told.is_empty() { next.min(deadline) } else { 0 }, &mut happened)?;
+            let until = next.min(deadline).min(now.saturating_add(ATTENTION));
+            self.poller.wait(if self.told.is_empty() { until } else { 0 }, &mut happened)?;
             let at = clock::now();
             for event in &happened {
                 self.tell(event.key, event.flags, at);

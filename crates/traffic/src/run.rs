@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bystander_model::traffic::{Amount, Arrival, Load, Prompt, Summary};
 use rustix::io::Errno;
@@ -83,11 +85,12 @@ pub fn effective_seed(seed: u64, block: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Puts a load on a server and measures it. Histograms and one line a request are written into `folder`, which is made.
+/// Puts a load on a server and measures it. Histograms and one line a request are written into `folder`, which is made. Where `stop` is raised meanwhile
+/// it ends with what it has, and says so in [`Summary::failure`].
 ///
 /// # Errors
 /// Where the load could not be put on it at all. A server that fails is a result: [`Summary::failure`].
-pub fn run(load: &Load, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Summary, RunError> {
+pub fn run(load: &Load, folder: &Path, stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(Progress)) -> Result<Summary, RunError> {
     let keep = |source| RunError::Keep { folder: folder.to_owned(), source };
     fs::create_dir_all(folder).map_err(keep)?;
     let address = Address::parse(&load.url)?;
@@ -96,17 +99,20 @@ pub fn run(load: &Load, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     let prompts = Prompts::new(&load.prompt, load.seed, load.endpoint)?;
     let model = load.model.clone().map_or_else(|| first_model(&address, key.as_deref()), Ok)?;
     let requests = Requests::new(load, &model, &address, key.as_deref(), prompts);
-    let mut engine = Engine::new(addresses, requests, ns(load.timeout_s), most_connections()).map_err(RunError::Wait)?;
+    let mut engine = Engine::new(addresses, requests, ns(load.timeout_s), most_connections(), stop).map_err(RunError::Wait)?;
     let mut rows = Rows::create(folder).map_err(keep)?;
     let is_open = !matches!(load.arrival, Arrival::Closed { .. });
     let mut warmup = Measure::new(true, is_open);
     if let Some(amount) = load.warmup {
         part(load, amount, 1, &mut engine, &mut warmup, &mut rows, progress)?;
-        hold::stop(folder);
+        hold::stop(folder, stop);
     }
     let mut measure = Measure::new(false, is_open);
     let before = clock::processor_time();
-    part(load, load.amount, 0, &mut engine, &mut measure, &mut rows, progress)?;
+    // Who was stopped in the warm-up has sockets left that belong to it.
+    if !warmup.cut {
+        part(load, load.amount, 0, &mut engine, &mut measure, &mut rows, progress)?;
+    }
     let processor = clock::processor_time().saturating_sub(before);
     rows.finish().map_err(keep)?;
     measure.write(folder).map_err(keep)?;

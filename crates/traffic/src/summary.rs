@@ -34,8 +34,9 @@ pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: &Circumstan
     let load = around.load;
     let wall_s = seconds(measure.last_end.saturating_sub(measure.first_start.unwrap_or(measure.last_end)));
     let a_second = |count: u64| if wall_s > 0.0 { count as f64 / wall_s } else { 0.0 };
-    let failed = measure.sent.saturating_sub(measure.completed);
-    let error_rate = if measure.sent == 0 { 0.0 } else { failed as f64 / measure.sent as f64 };
+    let sent = measure.over();
+    let failed = sent.saturating_sub(measure.completed);
+    let error_rate = if sent == 0 { 0.0 } else { failed as f64 / sent as f64 };
     let tokens = &measure.tokens;
     let cpu_s = seconds(around.processor);
     let client_lag = measure.lag.spread();
@@ -43,7 +44,9 @@ pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: &Circumstan
     let is_open = !matches!(load.arrival, Arrival::Closed { .. });
     let mut summary = Summary {
         arrival: load.arrival.to_string(),
-        sent: measure.sent,
+        sent,
+        unfinished: measure.unfinished,
+        stopped: warmup.cut || measure.cut,
         completed: measure.completed,
         errors: measure.errors(),
         error_texts: measure.error_texts.clone().into_iter().collect(),
@@ -90,22 +93,41 @@ pub(crate) fn summarise(measure: &Measure, warmup: &Measure, around: &Circumstan
 
 /// Why the traffic as a whole failed: nothing was sent, nothing came, or more failed than is tolerated.
 fn failure(summary: &Summary) -> Option<String> {
+    if summary.stopped {
+        return Some(cut_off(summary));
+    }
     if summary.sent == 0 {
         return Some("no request was due in the time that was given".into());
     }
     if summary.completed > 0 && summary.output_tokens > 0 && summary.error_rate <= summary.tolerated {
         return None;
     }
-    let failed = summary.sent - summary.completed;
+    let first = first_error(summary);
+    Some(format!("{}, more than the {} % that are tolerated{first}", failed(summary), summary.tolerated * 100.0))
+}
+
+/// `3 of 40 requests failed (reset 3)`.
+fn failed(summary: &Summary) -> String {
     let kinds: Vec<String> = summary.errors.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    format!("{} of {} requests failed{kinds}", summary.sent.saturating_sub(summary.completed), summary.sent)
+}
+
+fn first_error(summary: &Summary) -> String {
     let told = summary.errors.keys().next().and_then(|kind| summary.error_texts.get(kind));
-    let first = told.map_or_else(String::new, |text| format!("; the first failed to {text}"));
-    Some(format!(
-        "{failed} of {} requests failed ({}), more than the {} % that are tolerated{first}",
-        summary.sent,
-        kinds.join(", "),
-        summary.tolerated * 100.0
-    ))
+    told.map_or_else(String::new, |text| format!("; the first failed to {text}"))
+}
+
+/// What there is of traffic that was stopped before its end: a part of a load measures no state that the server was in.
+fn cut_off(summary: &Summary) -> String {
+    let under_way = match summary.unfinished {
+        0 => String::new(),
+        unfinished => format!(", and {unfinished} were under way"),
+    };
+    if summary.sent == 0 {
+        return format!("it was stopped before a measured request had ended{under_way}");
+    }
+    format!("it was stopped before its end: {}{under_way}{}", failed(summary), first_error(summary))
 }
 
 fn notes(summary: &Summary, measure: &Measure, around: &Circumstances<'_>) -> Vec<String> {

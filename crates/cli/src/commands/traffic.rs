@@ -2,9 +2,12 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bystander_model::chain::with_causes;
 use bystander_traffic::client;
+use signal_hook::consts::SIGTERM;
 
 use crate::output::Output;
 
@@ -17,7 +20,15 @@ const IMPOSSIBLE: u8 = 2;
 pub(crate) fn main() -> ExitCode {
     let mut output = Output::new(true);
     let Some(folder) = std::env::args_os().nth(2) else { return ExitCode::from(IMPOSSIBLE) };
-    match client(Path::new(&folder), &mut |progress| output.say(&progress.to_string())) {
+    let stop = Arc::new(AtomicBool::new(false));
+    // Without it the client ends at once, and leaves nothing of what it has measured.
+    let _ = signal_hook::flag::register(SIGTERM, Arc::clone(&stop));
+    let done = client(Path::new(&folder), &stop, &mut |progress| output.say(&progress.to_string()));
+    if stop.load(Ordering::Relaxed) && done.as_ref().is_ok_and(|summary| summary.stopped) {
+        // Who sent it reads how the client ended, and it has not ended by itself.
+        let _ = signal_hook::low_level::emulate_default_handler(SIGTERM);
+    }
+    match done {
         Ok(summary) => {
             output.traffic(&summary);
             match &summary.failure {

@@ -228,6 +228,14 @@ fn a_server_that_ends_under_load_is_not_a_failure_of_the_traffic_alone() {
     let cause = text(&died["cause"]);
     assert!(cause != "workload", "the server ended by itself: {died:#}");
     assert!(died["metrics"]["speed"].is_null(), "{died:#}");
+    // What the client had measured by then is kept with its error rate, and counts as no measurement.
+    let traffic = &died["traffic"];
+    let number = |name: &str| traffic[name].as_u64().unwrap_or_else(|| panic!("{name}: {died:#}"));
+    assert!(number("completed") >= 1 && number("sent") > number("completed"), "{traffic:#}");
+    assert!(died["metrics"]["errors"].as_f64().is_some_and(|rate| rate > 0.0) && traffic["failure"].is_string(), "{died:#}");
+    let shown = world.bystander(["show"]).cwd(file.parent().expect("a folder")).run().stdout;
+    let table = shown.split("Traffic (").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    assert!(table.lines().any(|line| line.trim_start().starts_with("die")), "{shown}");
     assert_nothing_left(&world);
 }
 

@@ -25,7 +25,8 @@ impl Summary {
     pub fn metric(&self, name: &str) -> Option<f64> {
         let count = |number: u64| number as f64;
         match name {
-            "error_rate" => return Some(self.error_rate),
+            // Of no request at all there is no share.
+            "error_rate" => return (self.sent > 0).then_some(self.error_rate),
             "sent" => return Some(count(self.sent)),
             "completed" => return Some(count(self.completed)),
             _ if self.failure.is_some() => return None,
@@ -79,6 +80,7 @@ mod tests {
     fn whole() -> Summary {
         let spread = Some(Spread { n: 1, mean: 1.0, p50: 2.0, p90: 3.0, p99: 4.0, max: 5.0 });
         Summary {
+            sent: 4,
             ttft: spread,
             itl: spread,
             tpot: spread,
@@ -106,10 +108,12 @@ mod tests {
 
     #[test]
     fn failed_traffic_has_counts_and_no_latencies() {
-        let summary = Summary { failure: Some("too many errors".into()), error_rate: 0.5, sent: 4, ..whole() };
+        let summary = Summary { failure: Some("too many errors".into()), error_rate: 0.5, ..whole() };
         assert_eq!(summary.metric("error_rate"), Some(0.5));
         assert_eq!(summary.metric("sent"), Some(4.0));
         let shown: Vec<String> = names().filter(|name| summary.metric(name).is_some()).collect();
         assert_eq!(shown, ["error_rate", "sent", "completed"]);
+        let none = Summary { sent: 0, ..summary };
+        assert_eq!((none.metric("error_rate"), none.metric("sent")), (None, Some(0.0)), "of nothing there is no share");
     }
 }

@@ -11,11 +11,12 @@ pub(super) fn write(page: &mut Page<'_>, summary: &Summary) {
     let failed = summary.sent.saturating_sub(summary.completed);
     let kinds: Vec<String> = summary.errors.iter().map(|(kind, count)| format!("{} {count}", clean(kind))).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let unfinished = if summary.unfinished > 0 { format!(", {} unfinished", summary.unfinished) } else { String::new() };
+    let rate = if summary.sent > 0 { format!(", {:.1} %", summary.error_rate * 100.0) } else { String::new() };
     let head = format!(
-        "{}, {}; {failed} failed, {:.1} %{kinds}; {:.1} % tolerated",
+        "{}, {}; {failed} failed{rate}{kinds}{unfinished}; {:.1} % tolerated",
         counted(summary.sent, "request", "requests"),
         clean(&summary.arrival),
-        summary.error_rate * 100.0,
         summary.tolerated * 100.0
     );
     page.led("  traffic: ", None, 4, &head);

@@ -36,7 +36,7 @@ pub(crate) fn server(script: impl FnMut(&Asked<'_>) -> Vec<Step> + Send + 'stati
 /// Puts a load on and keeps the folder of its results.
 pub(crate) fn run_in(load: &Load) -> (Summary, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("folder");
-    let summary = bystander_traffic::run(load, folder.path(), &mut |_| {}).expect("a load that can be put on");
+    let summary = bystander_traffic::run(load, folder.path(), &std::sync::Arc::default(), &mut |_| {}).expect("a load that can be put on");
     (summary, folder)
 }
 

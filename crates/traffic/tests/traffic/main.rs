@@ -7,3 +7,4 @@ mod faults;
 mod hostile;
 mod open_loop;
 mod parsers;
+mod stopped;
