@@ -12,6 +12,7 @@ pub mod dtype;
 mod fractions;
 pub mod gpu;
 pub mod launch;
+mod on_off;
 mod refusal;
 pub mod setup;
 mod sglang;
@@ -27,6 +28,8 @@ use crate::version::Release;
 use checkpoint::Checkpoint;
 use setup::{Engine, Setup};
 use shape::Shape;
+
+pub(crate) use sglang::largest_batch;
 
 pub(crate) const GIB: f64 = 1_073_741_824.0;
 

@@ -10,5 +10,7 @@ mod launch;
 mod models;
 #[path = "plan/robust.rs"]
 mod robust;
+#[path = "plan/shapes.rs"]
+mod shapes;
 #[path = "plan/traps.rs"]
 mod traps;

@@ -19,8 +19,9 @@ pub(super) fn column(question: &Question) -> Column {
         KvKind::Fp4 => 4,
     };
     let per_token = |attention: &Attention| (attention.store.elements(ranks) * bits) as f64 / 8.0 + index_bytes(attention);
-    let growing: f64 = shape.attention().filter(|attention| attention.reach == Reach::All).map(per_token).sum();
-    let windows: f64 = shape.attention().map(|attention| windowed(attention, per_token(attention))).sum();
+    let growing: f64 =
+        shape.attention().filter(|attention| attention.reach == Reach::All).map(per_token).fold(0.0, |all, bytes| all + bytes);
+    let windows = shape.attention().map(|attention| windowed(attention, per_token(attention))).fold(0.0, |all, bytes| all + bytes);
     let states = states(shape, ranks);
     let fixed = states.map(|states| states + windows as u64);
     let context = setup.context.or(shape.context);

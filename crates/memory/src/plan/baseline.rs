@@ -34,13 +34,14 @@ pub(super) fn before_weights(engine: Engine, release: Release, setup: &Setup, gp
         .filter(|item| item.is_before_pool)
         .map(|item| item.bytes as f64 / GIB)
         .sum();
+    let possible = communication::possible(engine, release, setup) as f64 / GIB;
     let nccl = if world > 1 { MOST_NCCL_GIB } else { 0.0 };
     // One small segment of PyTorch is there before anything else is measured.
     let first = 2.0 / 1024.0;
     let card = gpu.cuda_gib;
     let free = Figure {
         value: card.value - CONTEXT.value - eager - first,
-        low: card.low - CONTEXT.high - eager - nccl - first,
+        low: card.low - CONTEXT.high - eager - possible - nccl - first,
         high: card.high - CONTEXT.low,
     };
     lines.push(format!(
@@ -49,7 +50,15 @@ pub(super) fn before_weights(engine: Engine, release: Release, setup: &Setup, gp
         free.low,
         free.high,
         if world > 1 {
-            format!(", {:.0} MiB of communication buffers and up to {MOST_NCCL_GIB} GiB of NCCL", eager * 1024.0)
+            let buffers = if possible > 0.0 {
+                format!(
+                    "up to {:.0} MiB of communication buffers (the size of a card does not say whether it has NVLink)",
+                    possible * 1024.0
+                )
+            } else {
+                format!("{:.0} MiB of communication buffers", eager * 1024.0)
+            };
+            format!(", {buffers} and up to {MOST_NCCL_GIB} GiB of NCCL")
         } else {
             String::new()
         }

@@ -134,7 +134,7 @@ impl Config {
     ///
     /// The field holds something else.
     pub fn number(&self, field: &str) -> Result<Option<u64>, ConfigError> {
-        let written = self.get(field).map(|value| number(field, value)).transpose()?;
+        let written = self.get(field).map(|value| number(field, alike(value))).transpose()?;
         Ok(written.or_else(|| class_default(self.model_type(), field)))
     }
 
@@ -221,6 +221,7 @@ fn class_default(model_type: &str, field: &str) -> Option<u64> {
         ("gemma" | "gemma2" | "gemma3_text", "head_dim") => 256,
         ("gemma3_text", "sliding_window") => 4096,
         ("gemma2", "sliding_window") => 4096,
+        ("falcon", "max_position_embeddings") => 2048,
         ("gemma3_text", "vocab_size") => 262_208,
         ("gemma3_text", "max_position_embeddings") => 131_072,
         ("gemma3_text", "sliding_window_pattern") => 6,
@@ -229,6 +230,12 @@ fn class_default(model_type: &str, field: &str) -> Option<u64> {
         ("llama4_text", "attention_chunk_size") => 8192,
         _ => return None,
     })
+}
+
+/// What a list of one number for every layer says, where all are the same; anything else as it is.
+fn alike(value: &Value) -> &Value {
+    let one = value.as_array().and_then(|all| all.first().filter(|first| all.iter().all(|other| other == *first)));
+    one.unwrap_or(value)
 }
 
 /// The whole numbers of a list.

@@ -99,11 +99,16 @@ fn range(asked: &Asked, give: &dyn Fn(Case, f64) -> Give) -> Option<FractionRang
     // Above one there is no fraction: the bound says that the model may not fit at all.
     let value = of(Case::Value, start)?;
     let least = Figure { value, low: of(Case::Best, start).unwrap_or(value), high: of(Case::Worst, start).unwrap_or(1.0) };
-    let high = floor_thousandth(1.0 - (asked.need + asked.margin) / asked.most.value);
+    let high = highest(asked, asked.need);
     let low = of(Case::Value, full);
     let works = low.map(ceil_thousandth).filter(|low| *low <= high).map(|low| (low, high));
     let recommended = works.map(|(low, high)| recommend(asked.default, low, high));
     Some(FractionRange { least, works, recommended })
+}
+
+/// The highest fraction that leaves so many GiB beside it.
+pub(super) fn highest(asked: &Asked, need: f64) -> f64 {
+    floor_thousandth(1.0 - (need + asked.margin) / asked.most.value).max(0.0)
 }
 
 /// The default where it works; else what lies three quarters of the way up.

@@ -87,7 +87,10 @@ impl Launch {
         };
         let (engine, after) = launcher(words).ok_or(LaunchError::NoEngine)?;
         let (before, options) = words.split_at(after);
-        let environment: BTreeMap<String, String> = before.iter().filter_map(|word| assignment(word)).collect();
+        // What stands behind the command in a line of a shell is another one, or where its output goes.
+        let options = options.split(|word| ends_command(word)).next().unwrap_or_default();
+        let environment: BTreeMap<String, String> =
+            before.iter().filter_map(|word| assignment(word.strip_prefix("--env=").unwrap_or(word))).collect();
         let mut launch =
             Self { engine, model: None, draft: None, setup: Setup::default(), speculative: None, unknown: Vec::new(), environment };
         launch.take_environment();
@@ -103,6 +106,11 @@ impl Launch {
         let pcie = is_on("SGLANG_ENABLE_PCIE_IPC_ALLREDUCE") || is_on("VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC");
         self.setup.longer_context_allowed = longer;
         self.setup.pcie_ipc = pcie;
+        self.setup.pcie_ipc_numbers = self
+            .environment
+            .get("SGLANG_PCIE_IPC_MAX_NUMEL")
+            .and_then(|numbers| numbers.parse().ok())
+            .filter(|numbers| (1..1 << 40).contains(numbers));
         self.setup.symmetric_gib = self.environment.get("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE").and_then(|gib| gib.parse().ok());
         if let Some(kind) = self.environment.get("SGLANG_MAMBA_SSM_DTYPE") {
             self.setup.state_bits = bits(kind);
@@ -111,6 +119,7 @@ impl Launch {
 
     fn take_options(&mut self, words: &[String]) -> Result<(), LaunchError> {
         let mut at = 0;
+        let mut parts = serde_json::Map::new();
         while let Some(word) = words.get(at) {
             at += 1;
             if word.trim().is_empty() || word.trim() == "\\" {
@@ -123,6 +132,12 @@ impl Launch {
                 continue;
             };
             let next = words.get(at).filter(|next| !is_option(next) && next.trim() != "\\");
+            if let Some(key) = flag.strip_prefix("--speculative-config.").filter(|_| self.engine == Engine::Vllm) {
+                let value = inline.or_else(|| next.cloned()).ok_or_else(|| LaunchError::NoValue { flag: flag.clone() })?;
+                at += usize::from(!word.contains('='));
+                parts.insert(key.replace('-', "_"), speculative::value(&value));
+                continue;
+            }
             let Some(meaning) = Meaning::of(self.engine, &flag) else {
                 self.note_unknown(&flag);
                 at += usize::from(inline.is_none() && next.is_some());
@@ -139,6 +154,9 @@ impl Launch {
             let value = value.ok_or_else(|| LaunchError::NoValue { flag: flag.clone() })?;
             at += usize::from(!word.contains('='));
             self.set(&flag, meaning, &value)?;
+        }
+        if !parts.is_empty() {
+            self.set("--speculative-config", Meaning::SpeculativeConfig, &serde_json::Value::Object(parts).to_string())?;
         }
         Ok(())
     }
@@ -202,7 +220,12 @@ fn assignment(word: &str) -> Option<(String, String)> {
     is_name.then(|| (name.to_owned(), value.to_owned()))
 }
 
-/// Takes a line apart as a shell does: blanks, both quotation marks, backslashes.
+/// Whether a shell reads the command up to here.
+fn ends_command(word: &str) -> bool {
+    matches!(word, ";" | "&" | "&&" | "|" | "||" | ">" | ">>" | "2>" | "2>>" | "2>&1" | "&>" | "<")
+}
+
+/// Takes a line apart as a shell does: blanks, both quotation marks, backslashes, comments.
 fn shell_words(line: &str) -> Result<Vec<String>, LaunchError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -221,6 +244,11 @@ fn shell_words(line: &str) -> Result<Vec<String>, LaunchError> {
                 word.get_or_insert_default();
             }
             (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, '#') if word.is_none() => drop(characters.by_ref().find(|c| *c == '\n')),
+            (None, ';') => {
+                words.extend(word.take());
+                words.push(";".to_owned());
+            }
             (None, c) => word.get_or_insert_default().push(c),
         }
     }

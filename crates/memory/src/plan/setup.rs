@@ -168,6 +168,8 @@ pub struct Setup {
     pub is_pcie: Option<bool>,
     /// Whether the all-reduce of FlashInfer over PCIe is on.
     pub pcie_ipc: bool,
+    /// Numbers of the largest reduction that it serves, where the environment says them (`SGLANG_PCIE_IPC_MAX_NUMEL`).
+    pub pcie_ipc_numbers: Option<u64>,
     /// Whether windows count for nothing (`--disable-hybrid-kv-cache-manager`).
     pub without_hybrid_manager: bool,
     /// Whether a context above the model's is let through.
@@ -211,6 +213,7 @@ impl Default for Setup {
             without_custom_all_reduce: false,
             is_pcie: None,
             pcie_ipc: false,
+            pcie_ipc_numbers: None,
             without_hybrid_manager: false,
             longer_context_allowed: false,
         }

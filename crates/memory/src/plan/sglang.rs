@@ -13,6 +13,7 @@ use bystander_model::memory::Column;
 
 use super::baseline;
 use super::fractions::{self, Case, Give};
+use super::on_off;
 use super::setup::{Engine, Setup};
 use super::shape::Shape;
 use super::stages::stages;
@@ -27,6 +28,12 @@ use pool::Pool;
 struct Stage {
     weights: Option<Weights>,
     pool: Pool,
+}
+
+/// The largest batch with a graph, by the card where it is known, else that of large cards.
+pub(crate) fn largest_batch(setup: &Setup, release: Release) -> u64 {
+    const LARGE_CARD_MIB: f64 = 81_920.0;
+    defaults::graph_batch(setup, release, setup.gpu.as_ref().map_or(LARGE_CARD_MIB, |gpu| gpu.smi_mib))
 }
 
 /// The column of SGLang.
@@ -68,6 +75,7 @@ pub(super) fn column(question: &Question, release: Release) -> Column {
     if column.refused.is_none() {
         size(&mut column, question, release, &stages, &mut not_modelled);
     }
+    not_modelled.extend(weights::unknown(question));
     column.not_modelled = not_modelled;
     column
 }
@@ -108,7 +116,8 @@ fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
         embedding: if setup.attention_is_data_parallel { 1 } else { setup.tensor },
         head: setup.tensor,
         drafts,
-        rotary_bits: 32,
+        // Its Gemma 3 computes sines and cosines as it goes.
+        rotary_bits: if shape.model_type == "gemma3_text" { 0 } else { 32 },
         to_fp8: setup.quantisation.as_deref() == Some("fp8") && shape.quantisation.is_none(),
         language_only: setup.language_only,
     }
@@ -154,19 +163,17 @@ fn size(column: &mut Column, question: &Question, release: Release, stages: &[St
         weights.value,
         crate::figures::decimal(rest, 3)
     ));
-    fractions::fill(
-        column,
-        &fractions::Asked {
-            fraction: asked,
-            default: default.value,
-            context,
-            most: total,
-            need: need.gib,
-            needs_full_request: false,
-            margin: 0.0,
-        },
-        &give,
-    );
+    let asked = fractions::Asked {
+        fraction: asked,
+        default: default.value,
+        context,
+        most: total,
+        need: need.gib,
+        needs_full_request: false,
+        margin: 0.0,
+    };
+    fractions::fill(column, &asked, &give);
+    column.derivation.extend(on_off::lines(Engine::Sglang, release, setup, shape.hidden, &asked, &give));
 }
 
 /// What a fraction gives: the least of all stages.
@@ -215,11 +222,6 @@ fn notes(shape: &Shape, setup: &Setup, release: Release) -> Vec<String> {
     }
     if shape.states().next().is_some() && release < Release(0, 5, 4) {
         notes.push("the state cache of hybrid models before 0.5.4".to_owned());
-    }
-    if setup.is_pcie.is_none() && setup.tensor > 2 && !setup.without_custom_all_reduce {
-        notes.push(
-            "whether the GPUs have NVLink: custom all-reduce takes up to 32 MiB where they do (--pcie says that they do not)".to_owned(),
-        );
     }
     notes
 }

@@ -85,6 +85,8 @@ pub struct Layer {
     pub attention: Option<Attention>,
     /// What it keeps per request.
     pub state: Option<State>,
+    /// Whether it uses the keys and values of an earlier layer, and has no need of its own.
+    pub is_shared: bool,
 }
 
 /// What attention keeps per token.
@@ -197,9 +199,9 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Layers that keep something per token.
+    /// Layers that keep something per token of their own.
     pub fn attention(&self) -> impl Iterator<Item = &Attention> {
-        self.layers.iter().filter_map(|layer| layer.attention.as_ref())
+        self.layers.iter().filter(|layer| !layer.is_shared).filter_map(|layer| layer.attention.as_ref())
     }
 
     /// Layers that keep something per request.
@@ -231,6 +233,12 @@ fn refuse_unknown(config: &Config, architecture: &str) -> Result<(), ConfigError
     }
     if config.flag("is_encoder_decoder") == Some(true) || config.get("cross_attention_layers").is_some() {
         return not_modelled("cross attention to an encoder is not modelled");
+    }
+    if config.get("block_configs").is_some() {
+        return not_modelled("its layers differ in their heads, each by itself (`block_configs`), which is not modelled");
+    }
+    if config.flag("use_cla") == Some(true) {
+        return not_modelled("layers that use the keys and values of another (`use_cla`) are not modelled");
     }
     match config.model_type() {
         "zamba2" | "plamo2" | "recurrent_gemma" | "rwkv" | "rwkv7" | "xlstm" | "whisper" | "phi4flash" => {

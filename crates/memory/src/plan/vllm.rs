@@ -13,6 +13,7 @@ use bystander_model::memory::Column;
 
 use super::baseline;
 use super::fractions::{self, Case};
+use super::on_off;
 use super::setup::{Engine, Setup};
 use super::shape::Shape;
 use super::stages::stages;
@@ -22,13 +23,16 @@ use crate::figures::{decimal, fraction as short, whole};
 use crate::version::Release;
 use groups::Plan;
 
+/// The longest request where the configuration of a model does not say it.
+const CONTEXT_UNSAID: u64 = 2048;
+
 /// The column of vLLM.
 pub(super) fn column(question: &Question, release: Release) -> Column {
     let (shape, setup) = (&question.shape, &question.setup);
     let mut not_modelled = notes(shape, setup, release);
     let kind = layers::kind(shape, setup);
     let chunk = defaults::chunk(setup, release);
-    let context = setup.context.or(shape.context);
+    let context = setup.context.or(shape.context).or(Some(CONTEXT_UNSAID));
     let mut column = Column {
         name: Engine::Vllm.name().to_owned(),
         version: release.to_string(),
@@ -72,6 +76,7 @@ pub(super) fn column(question: &Question, release: Release) -> Column {
     {
         size(&mut column, question, release, &plan, weights, context, &mut not_modelled);
     }
+    not_modelled.extend(weights::unknown(question));
     column.not_modelled = not_modelled;
     column
 }
@@ -181,6 +186,7 @@ fn size(
         margin,
     };
     fractions::fill(column, &asked, &give);
+    column.derivation.extend(on_off::lines(Engine::Vllm, release, setup, shape.hidden, &asked, &give));
     if gpu.capability.is_none() && setup.chunk.is_none() {
         not_modelled.push(
             "whether the card is an A100: the default prefill step is then 2,048 tokens, not 8,192; name the card with --gpu".to_owned(),
@@ -245,8 +251,9 @@ fn notes(shape: &Shape, setup: &Setup, release: Release) -> Vec<String> {
         notes.push("DP attention is SGLang's; here copies of the engine stand beside each other (--dp)".to_owned());
     }
     notes.extend(super::setup::unknown_draft(shape, setup));
-    if shape.states().next().is_some() && !setup.without_prefix_cache {
-        notes.push("prefix caching of recurrent states, where it is turned on: one state more for each request".to_owned());
+    let is_optional = (Release(0, 14, 0)..layers::STATES_ARE_CACHED).contains(&release);
+    if is_optional && shape.states().next().is_some() && !setup.without_prefix_cache {
+        notes.push("prefix caching of recurrent states, where it is turned on: one or two states more for each request".to_owned());
     }
     notes
 }

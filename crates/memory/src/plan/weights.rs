@@ -84,6 +84,16 @@ pub(super) fn stage(shape: &Shape, checkpoint: &Checkpoint, sharing: &Sharing, l
     Weights { gib, bytes: counted.bytes, draft_bytes: counted.drafts }
 }
 
+/// What is missing where the weights, and with them all tokens, are unknown.
+pub(super) fn unknown(question: &super::Question) -> Option<String> {
+    question.checkpoint.is_none().then(|| {
+        format!(
+            "weights, tokens and fractions: how a checkpoint of {} is made up is not known here, and no weights are at hand; name its folder with *.safetensors",
+            question.shape.architecture
+        )
+    })
+}
+
 #[derive(Default)]
 struct Counted {
     bytes: u64,
@@ -173,7 +183,7 @@ fn absorbed(shape: &Shape, sharing: &Sharing, layers: u64) -> u64 {
 
 /// Tables of sines and cosines of positions, one for each kind of rotation.
 fn rotary_tables<'a>(shape: &'a Shape, sharing: &'a Sharing) -> impl Iterator<Item = u64> + 'a {
-    let kinds = usize::from(shape.rotary_width > 0) * if shape.model_type.starts_with("gemma3") { 2 } else { 1 };
+    let kinds = usize::from(shape.rotary_width > 0 && sharing.rotary_bits > 0) * if shape.model_type.starts_with("gemma3") { 2 } else { 1 };
     let rows = shape.context.unwrap_or(0).min(1 << 24);
     std::iter::repeat_n(rows * shape.rotary_width * sharing.rotary_bits / 8, kinds).filter(|bytes| *bytes > 0)
 }

@@ -66,6 +66,39 @@ fn options_that_are_not_known_are_named_and_do_not_disturb() {
 }
 
 #[test]
+fn a_line_of_a_shell_is_read_up_to_the_end_of_the_command() {
+    for line in [
+        "vllm serve /m -tp 2 # --tensor-parallel-size 4",
+        "vllm serve /m \\\n  -tp 2 # two cards\n",
+        "vllm serve /m -tp 2 > log 2>&1 &",
+        "vllm serve /m -tp 2 | tee log --tensor-parallel-size 8",
+        "cd /x; export A=1; vllm serve /m -tp 2; echo --tensor-parallel-size 8",
+        "cd /x && vllm serve /m -tp 2 && vllm serve /n -tp 4",
+    ] {
+        let launch = parse(line);
+        assert_eq!((launch.setup.tensor, launch.model.as_deref()), (2, Some("/m")), "{line}");
+        assert!(launch.unknown.is_empty(), "{line}: {:?}", launch.unknown);
+    }
+    let launch = parse(
+        "docker run --env=SGLANG_PCIE_IPC_MAX_NUMEL=4096 -e SGLANG_ENABLE_PCIE_IPC_ALLREDUCE=1 lmsysorg/sglang sglang serve /m --tp 8",
+    );
+    assert_eq!((launch.setup.pcie_ipc, launch.setup.pcie_ipc_numbers), (true, Some(4096)));
+}
+
+#[test]
+fn fields_of_the_speculative_configuration_may_stand_alone() {
+    for line in [
+        "vllm serve /m --speculative-config.method eagle3 --speculative-config.num_speculative_tokens 3 --speculative-config.model=/d",
+        r#"vllm serve /m --speculative-config '{"method":"eagle3","num_speculative_tokens":3,"model":"/d"}'"#,
+    ] {
+        let launch = parse(line);
+        let speculative = launch.speculative.expect("speculation");
+        assert_eq!((speculative.method.as_str(), speculative.tokens, launch.draft.as_deref()), ("eagle3", Some(3), Some("/d")), "{line}");
+    }
+    assert!(parse("vllm serve /m -O3").unknown.is_empty());
+}
+
+#[test]
 fn what_cannot_be_read_is_refused() {
     let error = |line: &str| Launch::parse(&[line.to_owned()]).expect_err(line);
     assert_eq!(error("python train.py"), LaunchError::NoEngine);

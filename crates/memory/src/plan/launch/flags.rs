@@ -184,7 +184,9 @@ const WITHOUT_PART: &[&str] = &[
 
 /// Whether an option has no part in memory.
 pub(super) fn is_without_part(flag: &str) -> bool {
-    WITHOUT_PART.iter().any(|known| flag.starts_with(known))
+    // `-O3` and its kin say how much is compiled.
+    let is_level = flag.strip_prefix("-O").is_some_and(|level| level.len() == 1 && level != "0");
+    is_level || WITHOUT_PART.iter().any(|known| flag.starts_with(known))
 }
 
 impl Meaning {

@@ -16,6 +16,11 @@ pub(super) fn read(text: &str) -> Option<(Speculative, Option<String>)> {
     Some((Speculative { method: method.to_lowercase(), steps: tokens, branches: None, tokens }, draft))
 }
 
+/// One field of it, as `--speculative-config.FIELD` has it: JSON where it is JSON, else a text.
+pub(super) fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
 /// Whether `--compilation-config` turns graphs off.
 pub(super) fn is_without_graphs(text: &str) -> bool {
     if text == "0" {

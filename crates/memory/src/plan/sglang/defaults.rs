@@ -40,7 +40,7 @@ fn chunk(setup: &Setup, release: Release, mib: f64) -> u64 {
 }
 
 /// The largest batch with a graph.
-fn graph_batch(setup: &Setup, release: Release, mib: f64) -> u64 {
+pub(super) fn graph_batch(setup: &Setup, release: Release, mib: f64) -> u64 {
     let few = setup.tensor < 4;
     let usual = if release < Release(0, 5, 3) {
         if mib < 35.0 * GIB { if few { 8 } else { 80 } } else { 160 }

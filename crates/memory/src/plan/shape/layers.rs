@@ -40,6 +40,10 @@ pub(super) fn read(config: &Config, depth: u64, notes: &mut Vec<String>) -> Resu
         layers.push(layer);
     }
     share(config, depth, &mut layers, notes)?;
+    if config.model_type() == "longcat_flash" {
+        notes.push("each layer has attention twice: both are counted".to_owned());
+        layers = layers.into_iter().flat_map(|layer| [layer.clone(), layer]).collect();
+    }
     Ok(layers)
 }
 
@@ -52,8 +56,8 @@ fn share(config: &Config, depth: u64, layers: &mut [Layer], notes: &mut Vec<Stri
     if shared >= depth {
         return Err(contradiction("num_kv_shared_layers", shared, "num_hidden_layers", depth));
     }
-    notes.push(format!("the last {shared} layers use the keys and values of earlier ones and keep none"));
-    layers.iter_mut().rev().take(usize::try_from(shared).unwrap_or(0)).for_each(|layer| layer.attention = None);
+    notes.push(format!("the last {shared} layers use the keys and values of earlier ones"));
+    layers.iter_mut().rev().take(usize::try_from(shared).unwrap_or(0)).for_each(|layer| layer.is_shared = true);
     Ok(())
 }
 
@@ -78,7 +82,7 @@ fn layer(config: &Config, kind: Kind) -> Result<Layer, ConfigError> {
         }),
         _ => None,
     };
-    Ok(Layer { attention, state })
+    Ok(Layer { attention, state, is_shared: false })
 }
 
 fn kinds(config: &Config, depth: u64, notes: &mut Vec<String>) -> Result<Vec<Kind>, ConfigError> {
@@ -227,7 +231,7 @@ fn windowed(config: &Config, depth: u64, notes: &mut Vec<String>) -> Result<Vec<
             let used = config.flag("use_sliding_window") == Some(true);
             (0..depth).map(|layer| if used && layer >= from { Kind::Sliding } else { Kind::Full }).collect()
         }
-        "mistral" | "mixtral" | "starcoder2" | "phi3" | "phi3small" | "olmoe" | "ministral" => all(Kind::Sliding),
+        "mistral" | "mixtral" | "starcoder2" | "phi3" | "phi3small" | "phimoe" | "olmoe" | "ministral" => all(Kind::Sliding),
         _ if config.flag("use_sliding_window") == Some(false) => all(Kind::Full),
         other => {
             notes.push(format!(

@@ -92,7 +92,7 @@ impl Plan {
             Keeps::State { .. } => None,
         };
         let widest = kinds.iter().filter_map(|(keeps, _)| token(keeps)).max();
-        let state = kinds.iter().filter_map(|(keeps, _)| if let Keeps::State { bytes } = keeps { Some(*bytes) } else { None }).max();
+        let state = kinds.iter().filter_map(|(keeps, _)| if let Keeps::State { bytes, .. } = keeps { Some(*bytes) } else { None }).max();
         let (page, block) = match (widest, state) {
             (Some(widest), Some(state)) => {
                 // A block of attention must be able to hold a state.
@@ -177,6 +177,15 @@ impl Plan {
         self.groups.iter().map(|group| self.blocks(group, context, in_flight)).sum::<u64>().max(1)
     }
 
+    /// Blocks that the engine keeps room for at each request: those that it takes, and further states for prefix caching.
+    fn admitted_blocks(&self, context: u64, in_flight: u64) -> u64 {
+        let more = |group: &Group| match group.keeps {
+            Keeps::State { blocks, .. } => blocks - 1,
+            _ => 0,
+        };
+        self.request_blocks(context, in_flight) + self.groups.iter().map(more).sum::<u64>()
+    }
+
     /// Bytes that one request of so many tokens takes.
     pub(super) fn request_bytes(&self, context: u64, in_flight: u64) -> u64 {
         self.request_blocks(context, in_flight).saturating_mul(self.whole_block())
@@ -195,7 +204,7 @@ impl Plan {
     pub(super) fn fixed(&self, context: u64, in_flight: u64) -> u64 {
         let of = |group: &Group| match group.keeps {
             Keeps::All { .. } => 0,
-            Keeps::State { bytes } => bytes * group.layers.len() as u64,
+            Keeps::State { bytes, .. } => bytes * group.layers.len() as u64,
             _ => self.blocks(group, context, in_flight).saturating_mul(self.whole_block()),
         };
         self.groups.iter().map(of).fold(0, u64::saturating_add)
@@ -217,18 +226,22 @@ impl Plan {
         }
         let parts: Vec<String> =
             kinds.iter().map(|(groups, blocks, what)| format!("{groups} \u{d7} {} ({what})", whole(*blocks as f64))).collect();
-        vec![format!(
-            "a request of {} tokens takes {} blocks: {}",
-            whole(context as f64),
-            whole(self.request_blocks(context, in_flight) as f64),
-            parts.join(" + ")
-        )]
+        let (taken, admitted) = (self.request_blocks(context, in_flight), self.admitted_blocks(context, in_flight));
+        let mut lines =
+            vec![format!("a request of {} tokens takes {} blocks: {}", whole(context as f64), whole(taken as f64), parts.join(" + "))];
+        if admitted > taken {
+            lines.push(format!(
+                "room is kept for {} blocks at each request: prefix caching has further states beside that of the request (--no-enable-prefix-caching turns it off)",
+                whole(admitted as f64)
+            ));
+        }
+        lines
     }
 
     /// The longest request that so many blocks hold, where it is shorter than this; zero where they hold none.
     pub(super) fn longest(&self, blocks: f64, context: u64, in_flight: u64) -> u64 {
         let null = if self.release >= Release(0, 29, 0) { 1.0 } else { 0.0 };
-        let holds = |context: u64| self.request_blocks(context, in_flight) as f64 <= blocks - null;
+        let holds = |context: u64| self.admitted_blocks(context, in_flight) as f64 <= blocks - null;
         let (mut low, mut high) = (0, context);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -239,7 +252,7 @@ impl Plan {
 
     /// What so many blocks give.
     pub(super) fn give(&self, blocks: f64, context: u64, in_flight: u64, headroom: f64) -> Give {
-        let needed = self.request_blocks(context, in_flight) as f64;
+        let needed = self.admitted_blocks(context, in_flight) as f64;
         let concurrency = blocks / needed;
         // Since 0.29 one block is never used, and the check counts without it.
         let null = if self.release >= Release(0, 29, 0) { 1.0 } else { 0.0 };
@@ -260,7 +273,7 @@ fn described(keeps: &Keeps) -> String {
         Keeps::All { token } => format!("every token in {} bytes", whole(token as f64)),
         Keeps::Window { token, window } => format!("the last {} tokens in {} bytes each", whole(window as f64), whole(token as f64)),
         Keeps::Chunk { token, chunk } => format!("a chunk of {} tokens in {} bytes each", whole(chunk as f64), whole(token as f64)),
-        Keeps::State { bytes } => format!("a state of {} bytes", whole(bytes as f64)),
+        Keeps::State { bytes, .. } => format!("a state of {} bytes", whole(bytes as f64)),
     }
 }
 

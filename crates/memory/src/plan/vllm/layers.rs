@@ -1,7 +1,7 @@
 //! What each layer asks of vLLM's KV cache: how many bytes a token, or a request, takes in it.
 
 use crate::plan::setup::{KvKind, Setup};
-use crate::plan::shape::{Attention, Reach, Shape, Store, share_of_heads};
+use crate::plan::shape::{Attention, Reach, Shape, State, Store, share_of_heads};
 use crate::version::Release;
 
 /// The numbers of the KV cache.
@@ -53,6 +53,8 @@ pub(super) enum Keeps {
     State {
         /// Bytes.
         bytes: u64,
+        /// Blocks that room is kept for at each request: the state alone, or with those that prefix caching needs beside it.
+        blocks: u64,
     },
 }
 
@@ -72,9 +74,15 @@ pub(super) fn of(shape: &Shape, setup: &Setup, release: Release, kind: &Kind) ->
             let size = state.size(setup.tensor).ok_or_else(|| "the heads of recurrent layers do not share out".to_owned())?;
             // The recurrent state has the model's kind unless the class or the user says otherwise.
             let bits = setup.state_bits.or(shape.state_bits).unwrap_or(state_bits(shape));
-            layers.push(Layer { at, keeps: Keeps::State { bytes: size.window * 2 + size.recurrent * bits / 8 } });
+            layers.push(Layer {
+                at,
+                keeps: Keeps::State {
+                    bytes: size.window * 2 + size.recurrent * bits / 8,
+                    blocks: state_blocks(shape, &state, setup, release),
+                },
+            });
         }
-        if let Some(attention) = layer.attention {
+        if let Some(attention) = layer.attention.filter(|_| !layer.is_shared) {
             add(&mut layers, at, attention, setup, release, kind);
         }
     }
@@ -109,12 +117,33 @@ fn add(layers: &mut Vec<Layer>, at: u64, attention: Attention, setup: &Setup, re
     }
 }
 
+/// The release that caches prefixes of recurrent models by itself.
+pub(super) const STATES_ARE_CACHED: Release = Release(0, 32, 0);
+
+/// Blocks that a request's state may take.
+///
+/// Source: vLLM 0.32 and 0.33 `v1/kv_cache_interface.py: MambaSpec.max_memory_usage_bytes`, with the mode that `MambaModelConfig` takes where prefixes are cached: two, and
+/// one more where the layer can leave a checkpoint in the middle of a prefill.
+fn state_blocks(shape: &Shape, state: &State, setup: &Setup, release: Release) -> u64 {
+    let drafts =
+        setup.speculation.as_ref().filter(|speculation| !speculation.is_textual).and_then(|speculation| speculation.tokens).unwrap_or(0);
+    // Nothing is cached of models without any attention.
+    let is_cached = release >= STATES_ARE_CACHED && !setup.without_prefix_cache && shape.attention().next().is_some();
+    if !is_cached {
+        return 1 + drafts;
+    }
+    let leaves_checkpoints = match state {
+        State::Mamba2 { .. } | State::Kimi { .. } => true,
+        State::Delta { .. } => release >= Release(0, 33, 0),
+        State::Mamba1 { .. } | State::Lightning { .. } | State::Convolution { .. } => false,
+    };
+    2 + u64::from(leaves_checkpoints) + drafts
+}
+
 /// Bits of a recurrent state: most classes take the model's kind, some ask for 32.
 fn state_bits(shape: &Shape) -> u64 {
     let is_wide = shape.model_type.starts_with("nemotron_h")
-        || shape
-            .states()
-            .any(|state| matches!(state, crate::plan::shape::State::Kimi { .. } | crate::plan::shape::State::Lightning { .. }));
+        || shape.states().any(|state| matches!(state, State::Kimi { .. } | State::Lightning { .. }));
     if is_wide { 32 } else { 16 }
 }
 
