@@ -150,6 +150,9 @@ pub struct TrialEnd {
     /// The versions of the engine that print such lines; `None` where no reader knows the engine.
     #[serde(default)]
     pub version: Option<VersionRange>,
+    /// The engine that prints such lines, such as `sglang`; `None` where no reader knows it, and of records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed_by: Option<String>,
     /// Peak resident memory of the process tree, in bytes, as sampled.
     pub peak_rss_bytes: Option<u64>,
     /// What came of built-in traffic; `None` without it, or where it did not come to its end.
@@ -185,6 +188,7 @@ impl TrialEnd {
             raised: Vec::new(),
             printed: Vec::new(),
             version: None,
+            printed_by: None,
             peak_rss_bytes: None,
             traffic: None,
             requests: None,

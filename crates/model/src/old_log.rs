@@ -55,6 +55,9 @@ pub struct OldLogReport {
 pub struct AgainstCell {
     /// The cell, such as `nccl/none`.
     pub cell: String,
+    /// The engines with their versions, `in the log → in the cell`, where they are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engines: Option<String>,
     /// Settings and versions that differ, `what: in the log → in the cell`; empty where everything that is known is equal.
     pub differs: Vec<String>,
     /// What of the two is not known, so that it cannot be compared.

@@ -295,6 +295,7 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         budget: verdict.budget.map(Box::new),
         configuration: verdict.configuration,
         version: verdict.version,
+        printed_by: verdict.printed_by,
         peak_rss_bytes,
         samples,
         traffic: traffic.map(Box::new),

@@ -50,6 +50,8 @@ pub struct Classification {
     pub configuration: Option<Evidence>,
     /// The versions of the engine that the lines allow, where a reader knows the engine.
     pub version: Option<VersionRange>,
+    /// The engine whose lines these are, where a reader knows it.
+    pub printed_by: Option<String>,
 }
 
 /// Tells how and why a trial ended. `readers` have seen its lines and hits.
@@ -62,6 +64,8 @@ pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classificat
     let budget = readings.iter().find_map(|reading| reading.budget.clone());
     let configuration = readings.iter().find_map(|reading| reading.configuration.clone());
     let version = readings.iter().find_map(|reading| reading.version.clone());
+    let mut known = readers.iter().zip(&readings).filter(|(_, reading)| reading.configuration.is_some() || reading.budget.is_some());
+    let printed_by = known.next().map(|(reader, _)| reader.name().to_owned());
     if let Some(cause) = &mut cause
         && outcome.counts()
     {
@@ -72,7 +76,7 @@ pub fn classify(facts: &TrialFacts, readers: &[&dyn CauseReader]) -> Classificat
     let told = cause.as_ref().map_or(&[][..], |cause| &cause.evidence);
     let quoted = raised.iter().filter(|raised| !told.iter().any(|evidence| evidence.place == raised.evidence[0].place));
     evidence.extend(quoted.flat_map(|raised| raised.evidence.first().cloned()));
-    Classification { outcome, cause, evidence, raised, printed: printed(facts), budget, configuration, version }
+    Classification { outcome, cause, evidence, raised, printed: printed(facts), budget, configuration, version, printed_by }
 }
 
 fn decide(facts: &TrialFacts, first: Option<&Traceback>) -> (Outcome, Option<Cause>) {

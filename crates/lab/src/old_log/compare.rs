@@ -20,7 +20,7 @@ const LONGEST: usize = 60;
 /// Compares a log with the launches of a cell.
 #[must_use]
 pub fn against(ledger: &Ledger, log: &OldLog, cell: &Cell) -> AgainstCell {
-    let mut found = AgainstCell { cell: cell.to_string(), differs: Vec::new(), unknown: Vec::new(), same: false };
+    let mut found = AgainstCell { cell: cell.to_string(), engines: None, differs: Vec::new(), unknown: Vec::new(), same: false };
     // What an instrument in the program would have changed, no line states; the levels are what a configuration is made of.
     let alike = |trial: &&TrialRecord| trial.slot.cell.levels == cell.levels && trial.end.is_some();
     let trials: Vec<&TrialRecord> = ledger.trials.values().filter(alike).collect();
@@ -33,12 +33,16 @@ pub fn against(ledger: &Ledger, log: &OldLog, cell: &Cell) -> AgainstCell {
         None => found.unknown.push(format!("the configuration of {cell}: it prints none that is known")),
         Some(theirs) => found.differs = differing(&ours, theirs, &varying(&printed)),
     }
-    let version = versions(log, &trials, &mut found);
-    found.differs.extend(version);
+    found.engines = engines(log, &trials);
+    // Versions of two engines are no versions of one.
+    if found.engines.is_none() {
+        let version = versions(log, &trials, &mut found);
+        found.differs.extend(version);
+    }
     if !cell.is_bare() {
         found.unknown.push(format!("whether {} was put in", cell.instrument));
     }
-    found.same = found.differs.is_empty() && !ours.is_empty() && !printed.is_empty() && cell.is_bare();
+    found.same = found.differs.is_empty() && found.engines.is_none() && !ours.is_empty() && !printed.is_empty() && cell.is_bare();
     found
 }
 
@@ -73,10 +77,10 @@ fn use_said(ledger: &Ledger, against: &[AgainstCell]) -> String {
             same.join(", ")
         );
     }
-    let why = if base.differs.is_empty() {
-        base.unknown.first().map(|what| format!("not known is {what}"))
-    } else {
-        Some(differs_said(&base.differs))
+    let why = match &base.engines {
+        Some(engines) => Some(format!("it is of another engine, {engines}{}", count_said(base.differs.len()))),
+        None if base.differs.is_empty() => base.unknown.first().map(|what| format!("not known is {what}")),
+        None => Some(differs_said(&base.differs)),
     };
     let why = why.unwrap_or_else(|| "nothing of it can be compared".to_owned());
     format!("It cannot serve as the baseline {baseline}: {why}.")
@@ -86,6 +90,15 @@ fn differs_said(differs: &[String]) -> String {
     let more = if differs.len() > NAMED { format!(" and {} more", differs.len() - NAMED) } else { String::new() };
     let named: Vec<&str> = differs.iter().take(NAMED).map(String::as_str).collect();
     format!("it differs in {}{more}", named.join(", "))
+}
+
+/// Which settings two engines have says little of either: how many differ is told, and all of them where everything is.
+fn count_said(differs: usize) -> String {
+    match differs {
+        0 => String::new(),
+        1 => ", and 1 setting differs".to_owned(),
+        more => format!(", and {more} settings differ"),
+    }
 }
 
 /// What a trial printed, with its own port and folders taken out again.
@@ -120,11 +133,29 @@ fn shortened(value: &str) -> String {
     format!("{}\u{2026}", value.chars().take(LONGEST).collect::<String>())
 }
 
+/// The engine of the log and that of the cell, each with its version where that is known; `None` unless they are known to be two.
+fn engines(log: &OldLog, trials: &[&TrialRecord]) -> Option<String> {
+    let ends = || trials.iter().filter_map(|trial| trial.end.as_ref());
+    let by_budget = |end: &TrialEnd| end.budget.as_ref().map(|budget| budget.engine.clone());
+    let (ours, theirs) = (log.engine.as_deref()?, ends().find_map(|end| end.printed_by.clone().or_else(|| by_budget(end)))?);
+    let named = |engine: &str, version: Option<&VersionRange>| match version.filter(|range| is_bounded(range)) {
+        Some(range) => format!("{engine} {}", range_said(range)),
+        None => engine.to_owned(),
+    };
+    let theirs_said = named(&theirs, installed(&theirs, trials).or_else(|| ends().find_map(|end| version_of(end))).as_ref());
+    (ours != theirs).then(|| format!("{} \u{2192} {theirs_said}", named(ours, log.version.as_ref())))
+}
+
+/// The version of an engine that is installed where the launches ran.
+fn installed(engine: &str, trials: &[&TrialRecord]) -> Option<VersionRange> {
+    let version = trials.iter().find_map(|trial| trial.provenance()?.python?.packages.get(engine).cloned())?;
+    Some(VersionRange { low: Some(version.clone()), high: Some(version), from: Vec::new() })
+}
+
 /// A version that the cell cannot have, where both are known; what is not known is said.
 fn versions(log: &OldLog, trials: &[&TrialRecord], found: &mut AgainstCell) -> Option<String> {
     let engine = log.engine.as_deref()?;
-    let packages = trials.iter().find_map(|trial| trial.provenance()?.python?.packages.get(engine).cloned());
-    let exact = packages.map(|version| VersionRange { low: Some(version.clone()), high: Some(version), from: Vec::new() });
+    let exact = installed(engine, trials);
     let printed = || trials.iter().find_map(|trial| version_of(trial.end.as_ref()?));
     let (Some(ours), Some(theirs)) = (log.version.as_ref().filter(|range| is_bounded(range)), exact.or_else(printed).filter(is_bounded))
     else {

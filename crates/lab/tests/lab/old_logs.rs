@@ -8,6 +8,7 @@ use bystander_lab::ledger::Ledger;
 use bystander_lab::old_log;
 use bystander_lab::plan::{Blocks, Hypothesis, OldLogFile, Plan, Prediction, Ready};
 use bystander_lab::printed;
+use bystander_model::budget::VersionRange;
 use bystander_model::cell::Cell;
 use bystander_model::event::TrialEnd;
 use bystander_model::evidence::{Evidence, Stream};
@@ -132,6 +133,36 @@ fn it_cannot_serve_as_the_baseline_where_it_differs_and_says_in_what() {
     assert!(!base.differs.iter().any(|one| one.starts_with("seed")), "what differs in every launch is no difference: {base:?}");
     assert_eq!(answer(&ledger, "factor:arm", "outcome").trials.len(), 2, "it enters no comparison");
     assert!(report.cells.iter().all(|cell| cell.trials == 1));
+}
+
+#[test]
+fn a_log_of_another_engine_says_so_and_how_many_settings_differ() {
+    let plan = ready_plan(&["a", "b"]);
+    let mut sink = Kept::default();
+    let mut ledger = create(&plan, &mut sink).expect("recorded");
+    let exactly = |version: &str| VersionRange { low: Some(version.into()), high: Some(version.into()), from: Vec::new() };
+    let settings: String = (0..300).map(|n| format!(", setting_{n}={n}")).collect();
+    let mut log = read(&plan, &READY.replace(", seed=7", &settings));
+    log.version = Some(exactly("0.5.9"));
+    conduct::take_old_logs(&mut ledger, vec![log], &mut sink).expect("recorded");
+    let version = exactly("1.2");
+    let script = move |_: &Cell, _| {
+        let configuration = Some(Evidence::log(TrialId(1), Stream::Stderr, 1, "with config: size=4, fraction=0.88"));
+        let (printed_by, version) = (Some("other".to_owned()), Some(version.clone()));
+        Ends::As(Box::new(TrialEnd { configuration, printed_by, version, ..TrialEnd::new(Outcome::Completed) }))
+    };
+    conduct::conduct(&mut ledger, &Scripted::new(script), &mut sink).expect("recorded");
+    let old = &summary_of(&ledger).old_logs[0];
+    let said = "It cannot serve as the baseline a/none: it is of another engine, toy 0.5.9 \u{2192} other 1.2, and 302 settings differ. It became ready";
+    assert!(old.text.starts_with(said), "{}", old.text);
+    for cell in &old.against {
+        assert_eq!(
+            (cell.engines.as_deref(), cell.same, cell.differs.len()),
+            (Some("toy 0.5.9 \u{2192} other 1.2"), false, 302),
+            "{cell:?}"
+        );
+        assert!(!cell.unknown.iter().any(|what| what.contains("version")), "versions of two engines are not compared: {cell:?}");
+    }
 }
 
 #[test]

@@ -102,8 +102,9 @@ fn in_full(page: &mut Page<'_>, one: &OldLogReport) {
 }
 
 fn against(cell: &AgainstCell) -> String {
+    let engines = cell.engines.as_ref().map(|engines| format!("another engine, {}", clean(engines)));
     let differs = (!cell.differs.is_empty()).then(|| format!("differs in {}", clean(&cell.differs.join(", "))));
     let same = cell.same.then(|| "the same in everything that is known of both".to_owned());
     let unknown = (!cell.unknown.is_empty()).then(|| format!("not known: {}", clean(&cell.unknown.join(", "))));
-    differs.into_iter().chain(same).chain(unknown).collect::<Vec<_>>().join("; ")
+    engines.into_iter().chain(differs).chain(same).chain(unknown).collect::<Vec<_>>().join("; ")
 }

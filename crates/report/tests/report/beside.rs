@@ -36,6 +36,7 @@ fn report() -> Report {
         },
         against: vec![AgainstCell {
             cell: "nccl/none".into(),
+            engines: None,
             differs: vec!["mem_fraction_static: 0.88 \u{2192} 0.55".into()],
             unknown: vec!["the version of sglang on both sides".into()],
             same: false,
