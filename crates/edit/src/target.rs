@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, IFlags, OFlags, accessat, ioctl_getflags};
 
+use crate::users::user;
+
 /// Larger files are not edited, in bytes.
 const LARGEST: u64 = 1 << 30;
 
@@ -71,7 +73,7 @@ pub enum TargetError {
         path: PathBuf,
     },
     /// It belongs to another user, so that its times could not be put back.
-    #[error("edit {path}: it belongs to user {uid}, and its times could not be put back", path = path.display())]
+    #[error("edit {path}: it belongs to user {}, and its times could not be put back", user(*uid), path = path.display())]
     NotOwned {
         /// The file, without links.
         path: PathBuf,

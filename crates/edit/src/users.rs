@@ -8,6 +8,9 @@ use bystander_model::patch::{EditStatus, UnseenUser};
 
 use crate::registry::registry_status;
 
+/// Where the users of this machine are listed.
+const PASSWD: &str = "/etc/passwd";
+
 /// What is known of the edits of other users.
 #[derive(Debug, Default)]
 pub struct Others {
@@ -44,6 +47,12 @@ pub fn others(passwd: &Path, own: &Path) -> Others {
         }
     }
     found
+}
+
+/// The name of a user of this machine; the number, where the machine's list does not have it.
+pub(crate) fn user(uid: u32) -> String {
+    let number = uid.to_string();
+    user_name(Path::new(PASSWD), &number).unwrap_or(number)
 }
 
 /// The name of a user by the number, as `passwd` has it; `None` where it does not list it.

@@ -16,6 +16,7 @@ use crate::journal::record::Record;
 use crate::journal::write;
 use crate::metadata::Metadata;
 use crate::mtime::Stamp;
+use crate::users::user;
 
 /// What a look at everything that edits touched found.
 #[derive(Debug, Default)]
@@ -195,7 +196,7 @@ fn differences(was: &Metadata, is: &Metadata) -> String {
         said.push(format!("mode is {:04o}, was {:04o}", is.mode, was.mode));
     }
     if (was.uid, was.gid) != (is.uid, is.gid) {
-        said.push(format!("owner is {}:{}, was {}:{}", is.uid, is.gid, was.uid, was.gid));
+        said.push(format!("owner is {}:{}, was {}:{}", user(is.uid), is.gid, user(was.uid), was.gid));
     }
     if was.mtime != is.mtime {
         said.push(format!("modification time is {}.{:09}, was {}.{:09}", is.mtime.s, is.mtime.ns, was.mtime.s, was.mtime.ns));

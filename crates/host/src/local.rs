@@ -39,7 +39,7 @@ use bystander_model::provenance::PythonInfo;
 use bystander_probe::{CheckedProbe, OVERLAY_VARIABLE};
 use bystander_store::StateDir;
 use bystander_supervise::command::Command;
-use bystander_supervise::{Availability, Canceller, Holder, namespaces_available, sweep};
+use bystander_supervise::{Availability, Canceller, Holder, namespaces_available, sweep, user};
 
 use crate::environment::MARKER;
 use crate::folder_times::FolderTimes;
@@ -205,7 +205,7 @@ fn told(holder: &Holder) -> String {
     match (holder.pid, &holder.command) {
         (Some(pid), Some(command)) => format!("process {pid} ({})", secrets::masked_title(command)),
         (Some(pid), None) => format!("process {pid}"),
-        (None, _) => format!("a process of user {}", holder.uid),
+        (None, _) => format!("a process of user {}", user(holder.uid)),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::procfs;
 use crate::ready::address::{AddressError, HttpTarget};
 use crate::ready::http;
 use crate::ready::owner::{self, Look};
+use crate::user::user;
 
 /// The longest body that is read, in bytes. The metrics of a large engine have about 1 MB.
 pub const LONGEST_BODY: u64 = 16 << 20;
@@ -97,7 +98,7 @@ fn who(by: &Holder) -> String {
     match (by.pid, &by.command) {
         (Some(pid), Some(command)) => format!("pid {pid} ({command})"),
         (Some(pid), None) => format!("pid {pid}"),
-        (None, _) => format!("a process of user {}", by.uid),
+        (None, _) => format!("a process of user {}", user(by.uid)),
     }
 }
 

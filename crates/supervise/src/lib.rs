@@ -35,6 +35,7 @@ mod subject;
 pub mod sweep;
 pub mod tree;
 pub mod trial;
+mod user;
 
 pub use ask::{Answer, AskError};
 pub use cancel::Canceller;
@@ -54,3 +55,4 @@ pub use sweep::{Swept, remove_leftovers, sweep};
 pub use tree::ProcessInfo;
 pub use trial::event::{Activity, Finished, KeeperLost, TrialEvent};
 pub use trial::{StartError, Trial, TrialSpec};
+pub use user::user;

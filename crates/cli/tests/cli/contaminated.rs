@@ -152,7 +152,7 @@ fn a_leftover_is_known_by_its_short_name_alone_and_is_told_and_not_ended() {
     let why = invalid(&ran.json(), "leftover");
     let pid = left.0.id();
     for said in
-        [format!("pid {pid} (python3 600)"), format!("user {}", uid()), "running for".into(), format!("kill {pid}"), "`titles`".into()]
+        [format!("pid {pid} (python3 600)"), format!("user {}", own_name()), "running for".into(), format!("kill {pid}"), "`titles`".into()]
     {
         assert!(why.contains(&said), "{said:?} is missing in {why}");
     }
@@ -179,8 +179,10 @@ fn a_leftover_is_waited_for_until_somebody_ends_it() {
     assert!(trials(&report).iter().all(|trial| trial["outcome"] == "completed"), "{report:#}");
 }
 
-fn uid() -> u32 {
-    std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").expect("itself"))
+/// The name of the user of this test, as everywhere.
+fn own_name() -> String {
+    let uid = std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").expect("itself")).to_string();
+    bystander_edit::user_name(std::path::Path::new("/etc/passwd"), &uid).unwrap_or(uid)
 }
 
 /// A server that was started for a trial by somebody outside its tree, as container engines do, and outlives it.

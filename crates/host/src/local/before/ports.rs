@@ -5,7 +5,7 @@
 use bystander_lab::cause::Contamination;
 use bystander_lab::place::TrialOrder;
 use bystander_lab::plan::Plan;
-use bystander_supervise::{census, listener, tree};
+use bystander_supervise::{census, listener, tree, user};
 
 use super::leftovers::whose;
 use super::{finding, words};
@@ -22,7 +22,7 @@ fn taken(port: u16, order: &TrialOrder, place: &LocalPlace) -> Option<Contaminat
     let who = match (&process, holder.pid) {
         (Some(process), _) => words::process(process),
         (None, Some(pid)) => format!("pid {pid}, which is just ending"),
-        (None, None) => format!("a process of user {}, which may not be looked into", holder.uid),
+        (None, None) => format!("a process of user {}, which may not be looked into", user(holder.uid)),
     };
     let left = process.as_ref().and_then(|process| whose(census::marker_of(process.pid)?.as_str(), order, place));
     let left = left.map_or_else(String::new, |left| format!(", {left}"));

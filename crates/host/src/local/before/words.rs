@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bystander_supervise::census;
 use bystander_supervise::tree::ProcessInfo;
+use bystander_supervise::{census, user};
 
 use crate::secrets;
 
@@ -38,9 +38,9 @@ pub(in crate::local) fn title(process: &ProcessInfo) -> String {
     masked.chars().take(TITLE).chain(['\u{2026}']).collect()
 }
 
-/// A process with what tells who it is: `pid 17 (VLLM::EngineCore), user 1000, running for 3 h`.
+/// A process with what tells who it is: `pid 17 (VLLM::EngineCore), user ann, running for 3 h`.
 pub(in crate::local) fn process(process: &ProcessInfo) -> String {
-    let user = census::user_of(process.pid).map_or_else(String::new, |uid| format!(", user {uid}"));
+    let user = census::user_of(process.pid).map_or_else(String::new, |uid| format!(", user {}", user(uid)));
     let age = census::age_of(process.pid).map_or_else(String::new, |age| format!(", running for {}", span(age)));
     format!("pid {} ({}){user}{age}", process.pid, title(process))
 }
