@@ -108,6 +108,8 @@ pub struct Found {
     pub advice: Vec<Advice>,
     /// Where the engine's own words and its numbers do not agree.
     pub contradictions: Vec<String>,
+    /// Whether a server that serves is of use in spite of it.
+    pub is_usable: bool,
 }
 
 impl Found {
@@ -115,7 +117,7 @@ impl Found {
     #[must_use]
     pub fn new(class: CauseClass, certainty: Certainty, text: impl Into<String>, evidence: impl IntoIterator<Item = Place>) -> Self {
         let evidence = evidence.into_iter().collect();
-        Self { class, certainty, text: text.into(), evidence, advice: Vec::new(), contradictions: Vec::new() }
+        Self { class, certainty, text: text.into(), evidence, advice: Vec::new(), contradictions: Vec::new(), is_usable: false }
     }
 
     /// With advice.

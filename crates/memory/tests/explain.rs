@@ -11,4 +11,5 @@ mod explain {
     mod ledger;
     mod recomputed;
     mod story;
+    mod varied;
 }

@@ -95,7 +95,7 @@ fn push(kept: &mut String, more: &str) {
 #[must_use]
 pub fn raised(text: &str) -> Option<Raised> {
     static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?:^|[\s'"(>])((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt))(?:: |:?\s*$)"#)
+        Regex::new(r#"(?:^|[\s'"(>])((?:[A-Za-z_]\w*\.)*(?:[A-Za-z_]\w*(?:Error|Exception|Interrupt)|Exception))(?:: |:?\s*$)"#)
             .expect("a literal pattern")
     });
     // Most lines name no error, and the pattern is dear.
@@ -147,6 +147,8 @@ mod tests {
         assert_eq!(raised("Ignore import error when loading x: cannot import"), None);
         assert_eq!(raised("Failed to import x: ImportError: no such thing"), None);
         assert_eq!(raised("this may be a RuntimeError"), None);
+        assert_eq!(raised("Error: this is anybody's"), None);
+        assert_eq!(raised("Exception: Capture cuda graph failed: x").map(|raised| raised.kind), Some("Exception".into()));
         assert_eq!(raised("KeyboardInterrupt").map(|raised| raised.kind), Some("KeyboardInterrupt".into()));
     }
 

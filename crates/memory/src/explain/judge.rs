@@ -1,6 +1,6 @@
 //! From the facts of one start to its explanation: ledger, formula, cause, advice, state.
 
-use bystander_model::memory::{Cause, CauseClass, Certainty, Formula, MixedIn, Rank, Server, State};
+use bystander_model::memory::{Cause, CauseClass, Certainty, Formula, MixedIn, Phase, Rank, Server, State};
 
 use super::causes::SHARED;
 use super::causes::platform::notes;
@@ -32,7 +32,7 @@ pub fn judge(facts: &Facts) -> Server {
         version: facts.versions.range(),
         source: facts.source.to_string(),
         mixed_in: facts.container.clone().map(|value| MixedIn { by: "container".to_owned(), value }),
-        phase: facts.phase(),
+        phase: reached(facts),
         state,
         answer: answer(facts, state, cause.as_ref()),
         ranks,
@@ -42,6 +42,11 @@ pub fn judge(facts: &Facts) -> Server {
         contradictions,
         not_modelled: engine.map_or_else(Vec::new, |engine| (engine.not_modelled)(facts)).into_iter().chain(notes(facts)).collect(),
     }
+}
+
+/// How far it came: to what failed first, where something did, whatever other ranks printed meanwhile.
+fn reached(facts: &Facts) -> Phase {
+    facts.failure().map(|failure| failure.phase).filter(|phase| *phase > Phase::Unknown).unwrap_or_else(|| facts.phase())
 }
 
 /// The first cause that a rule finds, and the contradictions that all of them find.
@@ -70,7 +75,8 @@ fn unknown(facts: &Facts) -> Option<Found> {
 fn state(facts: &Facts, found: Option<&Found>) -> State {
     let class = found.map(|found| found.class);
     let was_killed = facts.message(KILLED).or_else(|| facts.message(OOM_KILLED)).is_some();
-    let starves = matches!(class, Some(CauseClass::KvBelowContext | CauseClass::PoolUndersized | CauseClass::HybridStateCache));
+    let starves = found.is_some_and(|found| !found.is_usable)
+        && matches!(class, Some(CauseClass::KvBelowContext | CauseClass::PoolUndersized | CauseClass::HybridStateCache));
     match (facts.failure().is_some() || was_killed, facts.served.is_some()) {
         (true, _) => State::Failed,
         (false, true) if starves => State::Starved,
@@ -83,7 +89,7 @@ fn answer(facts: &Facts, state: State, cause: Option<&Cause>) -> String {
     if let Some(cause) = cause {
         return format!("{}.", cause.text.trim_end_matches('.'));
     }
-    let phase = phase_words(facts.phase());
+    let phase = phase_words(reached(facts));
     match state {
         State::Ready | State::Starved => "It serves.".to_owned(),
         State::Failed => format!("It was ended during {phase}; no line says why."),
@@ -93,8 +99,7 @@ fn answer(facts: &Facts, state: State, cause: Option<&Cause>) -> String {
 
 /// A phase in words that fit after "during".
 #[must_use]
-pub fn phase_words(phase: bystander_model::memory::Phase) -> &'static str {
-    use bystander_model::memory::Phase;
+pub fn phase_words(phase: Phase) -> &'static str {
     match phase {
         Phase::Unknown => "a phase that no line names",
         Phase::ParallelInit => "the start before the weights",

@@ -2,6 +2,10 @@
 //!
 //! [`note`] keeps them as messages of the facts, under the names below, whatever the engine.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::causes::device::OutOfMemory;
 use super::facts::{FAILURES, Failure};
 use super::failure::{Raised, Tracebacks};
@@ -20,6 +24,8 @@ pub const OOM_KILLED: &str = "oom_killed";
 pub const SHM: &str = "shm";
 /// An error of NCCL or RCCL.
 pub const NCCL: &str = "nccl";
+/// NCCL found no memory on the device.
+pub const NCCL_MEMORY: &str = "nccl_memory";
 /// GPUs that cannot reach each other's memory.
 pub const PEER_ACCESS: &str = "peer_access";
 /// The driver could not allocate.
@@ -32,6 +38,8 @@ pub const SLICE: &str = "slice";
 pub const UNIFIED: &str = "unified";
 /// Processes of an engine in a list of those that use a GPU.
 pub const LISTED: &str = "listed";
+/// Ranks waited for each other until a watchdog ended it.
+pub const HANG: &str = "hang";
 /// Memory that is used of a card, as `nvidia-smi` prints it: `4910MiB / 46068MiB`.
 pub const CARD: &str = "card";
 
@@ -51,6 +59,8 @@ const NAMED: &[(&str, &str)] = &[
     ("/dev/shm", SHM),
     ("shared memory segment", SHM),
     ("insufficient shared memory", SHM),
+    ("Failed to CUDA ", NCCL_MEMORY),
+    ("'out of memory'", NCCL_MEMORY),
     ("NCCL error", NCCL),
     ("NCCL WARN", NCCL),
     ("DistBackendError", NCCL),
@@ -58,14 +68,15 @@ const NAMED: &[(&str, &str)] = &[
     ("P2P capability or P2P test failed", PEER_ACCESS),
     ("NV_ERR_NO_MEMORY", DRIVER_MEMORY),
     ("dxgkio_make_resident", WSL),
-    ("microsoft-standard-WSL", WSL),
+    ("microsoft-standard", WSL),
+    ("WSL is detected", WSL),
     ("dxgkrnl", WSL),
-    ("MIG device", SLICE),
-    ("MIG-GPU", SLICE),
-    ("vGPU", SLICE),
-    ("NVIDIA GRID", SLICE),
     ("NVIDIA GB10", UNIFIED),
     ("NVIDIA Thor", UNIFIED),
+    ("NVIDIA Orin", UNIFIED),
+    ("NVIDIA Jetson", UNIFIED),
+    ("NVIDIA Tegra", UNIFIED),
+    ("collective operation timeout", HANG),
     ("VLLM::", LISTED),
     ("sglang::", LISTED),
     ("MiB / ", CARD),
@@ -87,6 +98,7 @@ pub const TEXTS: &[&str] = &[
     "/dev/shm",
     "shared memory segment",
     "insufficient shared memory",
+    "Failed to CUDA ",
     "NCCL error",
     "NCCL WARN",
     "DistBackendError",
@@ -96,14 +108,15 @@ pub const TEXTS: &[&str] = &[
     "P2P capability or P2P test failed",
     "NV_ERR_NO_MEMORY",
     "dxgkio_make_resident",
-    "microsoft-standard-WSL",
+    "microsoft-standard",
+    "WSL is detected",
     "dxgkrnl",
-    "MIG device",
-    "MIG-GPU",
+    "MIG ",
+    "MIG-",
     "vGPU",
-    "NVIDIA GRID",
-    "NVIDIA GB10",
-    "NVIDIA Thor",
+    "GRID ",
+    "NVIDIA ",
+    "collective operation timeout",
     "VLLM::",
     "sglang::",
     "MiB / ",
@@ -111,6 +124,10 @@ pub const TEXTS: &[&str] = &[
 
 /// Keeps a line that any process may print; `text` is the line without the engine's stamp.
 pub fn note(facts: &mut Facts, text: &str, label: &str, place: &Place) {
+    // A list of devices is indented, too; one line of it is enough.
+    if is_slice(text) && facts.message(SLICE).is_none() {
+        facts.note(SLICE, text, label, place);
+    }
     // A frame of a traceback quotes source code, which may hold any of the words.
     if text.starts_with([' ', '\t']) {
         return;
@@ -118,6 +135,17 @@ pub fn note(facts: &mut Facts, text: &str, label: &str, place: &Place) {
     if let Some((_, name)) = NAMED.iter().find(|(sought, _)| text.contains(sought)) {
         facts.note(name, text, label, place);
     }
+}
+
+/// Whether a line names a part of a GPU: an instance of a card that is split (MIG), or a virtual GPU by the name of its profile, such as `NVIDIA A40-48Q`.
+#[must_use]
+pub fn is_slice(text: &str) -> bool {
+    static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"MIG [0-9]+g\.[0-9]+gb|MIG-(?:GPU-)?[0-9a-f]{8}-|\b(?:NVIDIA|GRID) [A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-[0-9]+[ABCQ]\b")
+            .expect("a literal pattern")
+    });
+    let may = ["MIG", "vGPU", "NVIDIA", "GRID"].iter().any(|part| text.contains(part));
+    may && (text.contains("MIG devices:") || text.contains("vGPU") || text.contains("NVIDIA GRID") || NAME.is_match(text))
 }
 
 /// Keeps an error.

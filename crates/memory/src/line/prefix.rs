@@ -40,6 +40,10 @@ kinds! {
     RAY: "(pid=", r"^\(pid=(?P<pid>\d+)(?:, ip=[^)]*)?\) ?";
     /// torchrun's and PyTorch's rank before a traceback.
     RANK: "[rank", r"^\[rank\d+\]: ?";
+    /// `torchrun --log-dir` and `mpirun --tag-output`.
+    TAG: "]", r"^\[(?:default|\d+,)\d+\](?:<std(?:out|err)>)?: ?";
+    /// `srun --label`.
+    TASK: ": ", r"^ {0,3}\d{1,4}: ";
 }
 
 /// Prefixes that are taken off one line at most: a journal may carry Compose, which carries an engine's own.

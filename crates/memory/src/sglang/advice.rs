@@ -94,7 +94,7 @@ pub(crate) fn wanted(facts: &Facts, sized: &Sized) -> Option<Advice> {
     };
     let leaves = sizing.total.value * (1.0 - even.value);
     let works = leaves >= kept / 2.0;
-    let value = works.then(|| (even.high * 100.0).ceil() / 100.0).filter(|value| *value < 1.0);
+    let value = works.then(|| (even.high * 100.0).ceil() / 100.0).filter(|value| *value > 0.0 && *value < 1.0);
     let text = if works {
         format!(
             "{} GiB of KV cache need a fraction above {}, which leaves {} GiB for everything else.",

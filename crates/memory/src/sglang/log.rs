@@ -43,6 +43,20 @@ const WRAPPER_KINDS: &[&str] =
 /// Words of errors that are about memory, whoever caught them.
 const MEMORY: &[&str] = &["mem-fraction-static", "memory", "KV cache", "KV pool", "SWA pool", "state cache", "peer access", "NCCL"];
 
+/// Parts of errors that can only be raised in one phase.
+const PHASES: &[(&str, Phase)] = &[
+    ("Not enough memory. Please try to increase --mem-fraction-static", Phase::PoolSizing),
+    ("Loaded weights leave no GPU memory for the KV cache", Phase::PoolSizing),
+    ("hybrid (mamba", Phase::PoolSizing),
+    ("Hybrid (mamba", Phase::PoolSizing),
+    ("SWA pool", Phase::PoolSizing),
+    ("max_running_request is zero", Phase::PoolSizing),
+    ("The memory capacity is unbalanced", Phase::ParallelInit),
+    ("raph failed", Phase::GraphCapture),
+];
+/// Parts of a traceback that goes through the draft model's worker.
+pub(crate) const DRAFT_WORKERS: [&str; 5] = ["EAGLEWorker", "eagle_worker", "draft_worker", "draft_model_runner", "StandaloneWorker"];
+
 /// The reader.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Log {
@@ -116,9 +130,9 @@ impl Start {
         let label = self.traced.clone();
         spoken::fail(&mut self.facts, raised, &label, place);
         let Some(failure) = self.facts.failures.get_mut(before) else { return };
-        if let Some(phase) = self.phases.get(&label).filter(|_| !label.is_empty()) {
-            failure.phase = *phase;
-        }
+        // Ranks go at their own pace up to where the parent process answers, which is after all of them.
+        let of_rank = self.phases.get(&label).filter(|_| !label.is_empty() && failure.phase < Phase::WarmUp);
+        failure.phase = phase_of(&failure.message, &failure.through, of_rank.copied().unwrap_or(failure.phase));
         if is_wrapper {
             self.wrappers.extend(self.facts.failures.pop());
         } else {
@@ -135,6 +149,18 @@ impl Start {
         self.facts.failures.extend(self.wrappers);
         self.facts.versions = self.fingerprint.versions().clone();
         self.is_ours.then_some(self.facts)
+    }
+}
+
+/// The phase of an error: by its words, where they are of one phase alone, else the last that was seen.
+fn phase_of(message: &str, through: &str, seen: Phase) -> Phase {
+    let in_draft = DRAFT_WORKERS.iter().any(|name| through.contains(name));
+    let said = PHASES.iter().find(|(text, _)| message.contains(text)).map(|(_, phase)| *phase);
+    match said {
+        Some(Phase::ParallelInit) if in_draft => Phase::DraftLoad,
+        Some(Phase::GraphCapture) if seen == Phase::DraftLoad => seen,
+        Some(phase) => phase,
+        None => seen,
     }
 }
 

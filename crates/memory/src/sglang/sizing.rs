@@ -32,6 +32,9 @@ pub(crate) struct Sized {
     pub(crate) ranks: (usize, Option<usize>),
 }
 
+/// By how much free memory may grow while weights are loaded, as it does on a host that is not quiet.
+const MOVES: f64 = 1.02;
+
 /// Free memory after all weights that the sizing counts: from 0.5.14 on those of a draft model too, since it is loaded before the pools.
 fn after_weights(rank: &RankFacts) -> Option<&Amount> {
     let pools =
@@ -73,6 +76,10 @@ pub(crate) fn sized(facts: &Facts) -> Option<Sized> {
         high: available.figure.high - before_kv.low,
     };
     let sizing = Sizing { total, available: available_figure, fraction };
+    // More is free after the weights than before them: somebody else left meanwhile, or the two are not of one start.
+    if available.figure.low > total.high * MOVES + 0.1 {
+        return None;
+    }
     let printed = facts.ranks.iter().find_map(|rank| rank.first(names::PROFILED)).map(|amount| amount.figure.value);
     let printed = printed.or_else(|| pool_tokens(facts).filter(|tokens| cap(facts).is_none_or(|cap| *tokens < cap)));
     let cell = cell(facts, &sizing, printed);
@@ -128,12 +135,11 @@ fn cell(facts: &Facts, sizing: &Sizing, printed: Option<f64>) -> Option<Cell> {
         return None;
     }
     let page = facts.settings.number("page_size").filter(|page| *page >= 1.0).unwrap_or(1.0);
-    let of_pool = facts.ranks.iter().find_map(|rank| {
-        let (tokens, size) = (rank.first(names::POOL_TOKENS)?, rank.first(names::POOL_GIB)?);
-        Cell::of_pool(tokens.figure.value, page, size.figure)
-    });
+    // Stages hold different layers; the largest pool is that of the stage that has room for the fewest tokens.
+    let pools = facts.ranks.iter().filter_map(|rank| Some((rank.first(names::POOL_TOKENS)?.figure.value, pool_gib(rank)?)));
+    let largest = pools.max_by(|a, b| a.1.value.total_cmp(&b.1.value));
     let rest = sizing.rest();
-    if let Some(cell) = of_pool {
+    if let Some(cell) = largest.and_then(|(tokens, size)| Cell::of_pool(tokens, page, size)) {
         let narrowed = printed.and_then(|tokens| cell.within_rest(tokens, page, rest));
         return Some(narrowed.unwrap_or(cell));
     }
@@ -143,6 +149,17 @@ fn cell(facts: &Facts, sizing: &Sizing, printed: Option<f64>) -> Option<Cell> {
         return Some(Cell { value: bytes(rest.value), low: a.min(b), high: a.max(b) });
     }
     cell_of_class(facts)
+}
+
+/// The pools whose bytes the sizing counts for each token: that of the target, and that of a draft model whose weights were loaded before the pools.
+/// `None` where such a draft's pool is not printed.
+fn pool_gib(rank: &RankFacts) -> Option<Figure> {
+    let target = rank.first(names::POOL_GIB)?.figure;
+    if after_weights(rank)?.name != names::DRAFT_LOAD_END {
+        return Some(target);
+    }
+    let beside: Vec<Figure> = rank.all(names::POOL_GIB).skip(1).chain(rank.all(names::DRAFT_POOL_GIB)).map(|pool| pool.figure).collect();
+    (!beside.is_empty()).then(|| beside.into_iter().fold(target, super::log::text::add))
 }
 
 /// The request table, in GiB, and how it was computed: a row of tokens for each request, four bytes each.
@@ -183,18 +200,13 @@ pub(crate) fn formula(facts: &Facts) -> Option<Formula> {
         (None, Some(printed)) => Some(Figure::exact(printed)),
         (computed, _) => computed,
     };
-    Some(Formula {
-        text: equation(&sized),
-        source: source(facts),
-        rest_gib: rest,
-        tokens,
-        cell_bytes: sized.cell.filter(|cell| is_told(*cell)).map(|cell| cell.value),
-    })
+    Some(Formula { text: equation(&sized), source: source(facts), rest_gib: rest, tokens, cell_bytes: sized.cell.and_then(told) })
 }
 
-/// Whether a cell is known to the byte, or so closely that only one whole number fits.
-fn is_told(cell: Cell) -> bool {
-    cell.is_exact() || cell.low.ceil() >= cell.high.floor()
+/// A cell that is known to the byte, or so closely that only one whole number fits.
+fn told(cell: Cell) -> Option<f64> {
+    let (low, high) = (cell.low.ceil(), cell.high.floor());
+    if cell.is_exact() { Some(cell.value) } else { (low.total_cmp(&high).is_eq()).then_some(low) }
 }
 
 /// The equation, with what is taken before the KV cache where there is any.

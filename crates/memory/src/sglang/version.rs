@@ -104,7 +104,9 @@ impl Fingerprint {
 
 /// The line after the weights: no elapsed time up to 0.5.8, both in 0.5.9, no element type from 0.5.10.
 fn weight_line(text: &str) -> Option<(Release, Release, &'static str)> {
+    // A line that was cut says nothing of what it lacks.
     let rest = &text[text.find("Load weight end. ")?..];
+    rest.contains("avail mem=").then_some(())?;
     let range = match (rest.contains("elapsed="), rest.contains("dtype=")) {
         (false, true) => (OLDEST, five(8)),
         (true, true) => (five(9), five(9)),

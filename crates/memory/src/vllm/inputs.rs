@@ -194,6 +194,7 @@ pub(crate) fn graphs_estimate(facts: &Facts, rank: &RankFacts) -> Option<Input> 
         let (share, without) = (of_any(facts, Some(rank), amount::SHARE)?, of_any(facts, Some(rank), amount::WITHOUT_GRAPHS)?);
         let total = total(facts, Some(rank))?;
         let part = minus(share.figure, without.figure);
+        (part.value >= 0.0).then_some(())?;
         let figure = Figure {
             value: part.value * total.figure.value,
             low: (part.low * total.figure.low).max(0.0),

@@ -34,7 +34,14 @@ fn closed(rank: &RankFacts, mut terms: Vec<Term>) -> Rank {
     let total = terms.iter().find(|term| term.name == TermName::Total).map(|term| term.gib);
     let others = terms.iter().filter(|term| term.name != TermName::Total).map(|term| term.gib).reduce(plus);
     let label = Some(rank.label.clone()).filter(|label| !label.is_empty() && !label.starts_with(PROCESS));
-    Rank { label, rank: rank.rank, terms, unexplained_gib: total.zip(others).map(|(total, others)| minus(total, others)) }
+    terms.iter_mut().for_each(|term| term.gib = tidy(term.gib));
+    Rank { label, rank: rank.rank, terms, unexplained_gib: total.zip(others).map(|(total, others)| tidy(minus(total, others))) }
+}
+
+/// Without the last digits that adding up of decimals leaves.
+fn tidy(figure: Figure) -> Figure {
+    let tidy = |value: f64| (value * 1e9).round() / 1e9;
+    Figure { value: tidy(figure.value), low: tidy(figure.low), high: tidy(figure.high) }
 }
 
 struct Terms<'a> {
@@ -74,6 +81,11 @@ impl Terms<'_> {
         }
         if self.rank.first(amount::PEAK_TORCH).is_some() {
             self.oldest(total.as_ref(), &mut terms);
+            return terms;
+        }
+        // Up to 0.5 free memory is that after the profile run, and what is used has no owner.
+        if self.rank.first(amount::PEAK).is_some() {
+            terms.extend(self.read(TermName::Headroom, amount::FREE));
             return terms;
         }
         terms.extend(self.activations());

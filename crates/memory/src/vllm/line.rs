@@ -81,6 +81,10 @@ pub(crate) enum Line {
     Platform(Platform),
     /// Workers wait for each other.
     Waiting,
+    /// NCCL says what it does, which somebody asked it to.
+    NcclTalks,
+    /// Kernels are tuned, or that has ended.
+    Tunes { ends: bool },
     /// It answers requests.
     Serving,
     /// The first engine runs out of KV cache and takes requests back.
@@ -159,6 +163,8 @@ pub(crate) const TEXTS: &[&str] = &[
     "(): invalid",
     "corrupt",
     "V2 Model Runner",
+    "NCCL INFO",
+    "utotuning process",
 ];
 
 pub(crate) use self::failure::is_nccl;

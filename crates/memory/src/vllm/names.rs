@@ -72,12 +72,10 @@ pub(crate) mod message {
     pub(crate) const PROCESS: &str = "process";
     /// The cache has several kinds of layers.
     pub(crate) const HYBRID: &str = "hybrid";
-    /// Host and GPU share one memory.
-    pub(crate) const UNIFIED: &str = "unified_memory";
-    /// Windows' subsystem for Linux.
-    pub(crate) const WSL: &str = "windows_linux";
-    /// A part of a card.
-    pub(crate) const SLICE: &str = "card_slice";
+    /// NCCL says what it does.
+    pub(crate) const NCCL_TALKS: &str = "nccl_talks";
+    /// Kernels are tuned.
+    pub(crate) const TUNES: &str = "tunes";
     /// Workers wait for each other.
     pub(crate) const WAITING: &str = "waiting";
     /// The first engine's lines.

@@ -199,8 +199,29 @@ fn fail(facts: &mut Facts, raised: Option<Raised>, found: &[line::Line], text: &
     let is_new = facts.failures.iter().all(|failure| {
         failure.message != raised.message || failure.kind != raised.kind || failure.label != label && label.starts_with("TP")
     });
-    if is_new {
-        spoken::fail(facts, raised, label, place);
+    if !is_new {
+        return;
+    }
+    let said = known.cloned().or_else(|| line::failure(&format!("{}: {}", raised.kind, raised.message)));
+    let before = facts.failures.len();
+    spoken::fail(facts, raised, label, place);
+    if let Some((failure, phase)) = facts.failures.get_mut(before).zip(said.and_then(|failure| phase(&failure))) {
+        failure.phase = phase;
+    }
+}
+
+/// The phase of a failure whose words are of one phase alone, whatever lines are missing before it.
+fn phase(failure: &Failure) -> Option<Phase> {
+    match failure {
+        Failure::ShareNotFree { .. } => Some(Phase::ParallelInit),
+        Failure::Load => Some(Phase::WeightLoad),
+        Failure::NoBlocks
+        | Failure::BelowContext { .. }
+        | Failure::FewTokens { .. }
+        | Failure::Grew { .. }
+        | Failure::NoLength
+        | Failure::States { .. } => Some(Phase::PoolSizing),
+        _ => None,
     }
 }
 

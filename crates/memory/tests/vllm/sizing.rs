@@ -16,7 +16,11 @@ fn up_to_06_a_neighbour_counts_in_the_share() {
     let advice = share(&found, Direction::Up);
     same(advice.break_even.expect("a share").value, (5.58 + 64.2) / 79.15, 3);
     assert_eq!(advice.recommended, Some(0.94));
-    assert!(text(&found).contains("68.01 GiB of it are held by others"), "{}", text(&found));
+    assert!(
+        text(&found).contains("68.01 GiB of it were in use before the profile run, and 64.20 GiB are held by others"),
+        "{}",
+        text(&found)
+    );
     same(term(&found.ranks[0], TermName::OtherProcess), 64.2, 2);
     assert!(found.ranks[0].unexplained_gib.is_some_and(|rest| rest.low <= 0.01 && rest.high >= -0.01));
     same(found.formula.expect("a formula").rest_gib.value, -53.95, 2);
@@ -35,7 +39,7 @@ fn bytes_printed_by_hand_give_exact_blocks() {
     assert_eq!(formula.cell_bytes, Some(22_528.0));
     let advice = share(&found, Direction::Up);
     same(advice.break_even.expect("a share").value, 0.3193, 4);
-    assert!(text(&found).contains("7.02 GiB of it"), "{}", text(&found));
+    assert!(text(&found).contains("7.02 GiB are used by all together"), "{}", text(&found));
     // Without the error, and without the share, the numbers still say that all of the card counts.
     let bare = server(lines);
     assert_eq!(class(&bare), CauseClass::OtherProcessHoldsMemory);

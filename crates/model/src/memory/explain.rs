@@ -32,7 +32,7 @@ pub struct Server {
     /// By what its lines were told from those of other servers in the same file, where there were others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed_in: Option<MixedIn>,
-    /// The last phase that was begun.
+    /// The phase of what failed first; without a failure the last that began.
     pub phase: Phase,
     /// How it ended, as far as the log goes.
     pub state: State,

@@ -89,7 +89,14 @@ pub fn out_of_memory_with_room(case: &Case<'_>) -> Option<Found> {
         decimal(tried.value, 2),
         decimal(free.value, 2)
     );
-    Some(Found::new(CauseClass::PlatformMisreports, Certainty::Likely, text, [failure.place.clone()]))
+    let wsl = case.facts.message(super::super::spoken::WSL).map(|message| message.place.clone());
+    let certainty = if wsl.is_some() { Certainty::Shown } else { Certainty::Likely };
+    let mut advice = no_knob(
+        "Lower the engine's share of the card until it stays below what may be resident. On WSL2 look for dxgkio_make_resident with -12 in dmesg; this is not fragmentation.",
+    );
+    advice.direction = Direction::Down;
+    let places = [failure.place.clone()].into_iter().chain(wsl);
+    Some(Found::new(CauseClass::PlatformMisreports, certainty, text, places).advise(advice))
 }
 
 /// The failure and its numbers, where the first failure is a device out of memory.

@@ -3,6 +3,7 @@
 use bystander_model::memory::{CauseClass, Certainty};
 
 use super::device::no_knob;
+use crate::explain::facts::Message;
 use crate::explain::{Case, Found, spoken};
 
 /// A process was killed, by the kernel for want of memory or by somebody else.
@@ -47,14 +48,34 @@ pub fn shared_memory(case: &Case<'_>) -> Option<Found> {
     Some(Found::new(CauseClass::DockerShm, Certainty::Shown, text, [message.place.clone()]).advise(advice))
 }
 
+/// A collective operation that never came to its end.
+fn timed_out(hang: &Message) -> Found {
+    let text = "The ranks waited for each other in a collective operation until a watchdog ended it: one of them did not come to it, or the GPUs do not reach each other; no line says that memory is why";
+    let advice = no_knob(
+        "Look at what the rank that is behind printed last. Where none is, the way between the GPUs is at fault: try `NCCL_P2P_DISABLE=1` and `--disable-custom-all-reduce` together, and check IOMMU and ACS.",
+    );
+    Found::new(CauseClass::InterconnectP2p, Certainty::Possible, text, [hang.place.clone()]).advise(advice)
+}
+
 /// The way between the GPUs: NCCL could not be set up, or broke.
 #[must_use]
 pub fn communication(case: &Case<'_>) -> Option<Found> {
+    if let Some(hang) =
+        case.facts.message(spoken::HANG).filter(|hang| case.facts.failure().is_none_or(|failure| hang.place <= failure.place))
+    {
+        return Some(timed_out(hang));
+    }
     let failure = case.facts.failure()?;
     let said = format!("{} {}", failure.kind, failure.message);
     let is_nccl = said.contains("NCCL error") || said.contains("DistBackendError") || said.contains("peer access is not supported");
     if !is_nccl || said.contains("out of memory") {
         return None;
+    }
+    if let Some(message) = case.facts.message(spoken::NCCL_MEMORY) {
+        let text = "NCCL found no memory on the card for its buffers, which it makes when ranks first talk to each other: what the engine plans for itself leaves too little";
+        let advice = no_knob("Lower the engine's share of the card, or find what else holds it (nvidia-smi shows the processes).");
+        let places = [message.place.clone(), failure.place.clone()];
+        return Some(Found::new(CauseClass::HeadroomOutsideStatic, Certainty::Possible, text, places).advise(advice));
     }
     let text = "The GPUs could not be connected, or lost each other: NCCL reports it, and no line says that memory is why";
     let advice = no_knob(

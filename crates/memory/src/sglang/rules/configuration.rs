@@ -7,6 +7,7 @@ use crate::explain::spoken;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, fraction, rounded};
 use crate::sglang::advice::{self, knob, not_the_fraction};
+use crate::sglang::log::DRAFT_WORKERS;
 use crate::sglang::log::text::after;
 use crate::sglang::names;
 use crate::sglang::notes::commanded_fraction;
@@ -34,9 +35,7 @@ fn switch(case: &Case<'_>) -> &'static str {
 /// The check of equal ranks ran again when a draft model started, after this server's own pools had made the ranks unequal.
 pub(super) fn second_check(case: &Case<'_>) -> Option<Found> {
     let failure = failure_with(case, UNBALANCED)?;
-    let in_draft = ["EAGLEWorker", "eagle_worker", "draft_worker", "draft_model_runner", "StandaloneWorker"]
-        .iter()
-        .any(|name| failure.through.contains(name));
+    let in_draft = DRAFT_WORKERS.iter().any(|name| failure.through.contains(name));
     let after_pools = failure.phase >= Phase::GraphCapture
         || failure.phase == Phase::DraftLoad
         || case.facts.ranks.iter().any(|rank| rank.first(names::POOL_END).is_some() || rank.first(names::GRAPH_END).is_some());

@@ -6,7 +6,7 @@ use bystander_model::memory::{Advice, CauseClass, Certainty, Direction, Phase};
 use crate::explain::causes::device::{OutOfMemory, out_of_memory_with_room};
 use crate::explain::facts::{Amount, Failure};
 use crate::explain::judge::phase_words;
-use crate::explain::{Case, Found};
+use crate::explain::{Case, Found, spoken};
 use crate::figures::{decimal, fraction};
 use crate::sglang::advice::{self, down_somewhat, knob, not_the_fraction};
 use crate::sglang::names;
@@ -24,7 +24,7 @@ pub(super) fn refused_with_room(case: &Case<'_>) -> Option<Found> {
     let advice = down_somewhat(
         "A lower fraction may stay below what the platform can really hold. On WSL2 look for dxgkio_make_resident in dmesg; this is not fragmentation.",
     );
-    Some(found.advise(advice))
+    Some(Found { advice: vec![advice], ..found })
 }
 
 /// The weights do not fit on the card at all.
@@ -46,7 +46,8 @@ pub(super) fn during_load(case: &Case<'_>) -> Option<Found> {
 /// The pool was sized, and could not be allocated.
 pub(super) fn during_pools(case: &Case<'_>) -> Option<Found> {
     let (failure, oom) = oom(case)?;
-    if failure.phase != Phase::PoolSizing {
+    let in_advance = case.facts.settings.flag("enable_symm_mem") == Some(true) && is_symmetric(case, &oom);
+    if failure.phase != Phase::PoolSizing || in_advance {
         return None;
     }
     let text = "The KV cache was sized, and then could not be allocated as a whole: what is not in the sizing (the request table, a second pool, memory that another process took meanwhile) did not fit beside it";
@@ -135,6 +136,28 @@ pub(super) fn outside_of_the_share(case: &Case<'_>) -> Option<Found> {
         ));
     }
     Some(found)
+}
+
+/// NCCL found no memory for its buffers, which it makes when ranks first talk to each other.
+pub(super) fn in_communication(case: &Case<'_>) -> Option<Found> {
+    let facts = case.facts;
+    let message = facts.message(spoken::NCCL_MEMORY)?;
+    let failure = facts.failure().filter(|failure| OutOfMemory::of(failure).is_none())?;
+    let before_pools = failure.phase < Phase::PoolSizing
+        || (failure.phase == Phase::PoolSizing && facts.ranks.iter().all(|rank| rank.first(names::POOL_GIB).is_none()));
+    let places = [message.place.clone(), failure.place.clone()];
+    if before_pools {
+        let text = format!(
+            "NCCL found no memory on the card for its buffers during {}, before this server had a KV cache: other processes hold the card, or the weights fill it",
+            phase_words(failure.phase)
+        );
+        let advice =
+            not_the_fraction("Look at nvidia-smi for who holds the card; the fraction is not used before the sizing of the KV cache.");
+        return Some(Found::new(CauseClass::OtherProcessHoldsMemory, Certainty::Possible, text, places).advise(advice));
+    }
+    let text = "NCCL found no memory on the card for its buffers, which come beside the static fraction when ranks first talk to each other: the fraction leaves too little";
+    let advice = down_somewhat("Lower it, so that more is left over for communication, graphs and activations.");
+    Some(Found::new(CauseClass::HeadroomOutsideStatic, Certainty::Likely, text, places).advise(advice))
 }
 
 /// Whether it was the allocation in advance of symmetric memory: 4 GiB in one piece where nothing else is set.

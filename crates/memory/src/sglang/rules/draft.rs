@@ -9,6 +9,7 @@ use crate::explain::facts::RankFacts;
 use crate::explain::{Case, Found};
 use crate::figures::decimal;
 use crate::sglang::advice::{self, knob, not_the_fraction};
+use crate::sglang::log::DRAFT_WORKERS;
 use crate::sglang::names;
 use crate::sglang::sizing::sized;
 
@@ -31,9 +32,15 @@ fn nothing_between() -> Advice {
 fn is_at_the_draft(case: &Case<'_>) -> bool {
     let facts = case.facts;
     let Some(failure) = facts.failure() else { return false };
-    let through = ["EAGLEWorker", "eagle_worker", "draft_worker", "draft_model_runner", "StandaloneWorker"]
-        .iter()
-        .any(|name| failure.through.contains(name));
+    let through = DRAFT_WORKERS.iter().any(|name| failure.through.contains(name));
+    // From 0.5.14 on the draft is loaded and counted before the pools: what fails in the capture are graphs.
+    let is_counted = facts.ranks.iter().any(|rank| {
+        let at = |name: &str| rank.amounts.iter().position(|amount| amount.name == name);
+        at(names::DRAFT_LOAD_END).zip(at(names::POOL_END)).is_some_and(|(draft, pool)| draft < pool)
+    });
+    if is_counted && failure.phase >= Phase::GraphCapture {
+        return false;
+    }
     let after_pools = facts.ranks.iter().any(|rank| rank.first(names::POOL_END).is_some());
     let before_graphs = facts.ranks.iter().all(|rank| rank.first(names::GRAPH_BEGIN).is_none() && rank.first(names::CAPTURING).is_none());
     // Nothing else that is large comes between the pools and the graphs.

@@ -58,7 +58,9 @@ pub(super) fn hybrid_starved(case: &Case<'_>) -> Option<Found> {
 
 /// Far more is left free than the fraction would leave: something else than memory bounds the pool.
 pub(super) fn smaller_than_memory_allows(case: &Case<'_>) -> Option<Found> {
-    let (left, place) = first(case, names::POOL_END)?;
+    // The stage with the most layers bounds the pools of all.
+    let (_, left, _) = case.facts.least(|rank| rank.first(names::POOL_END))?;
+    let (left, place) = (left.figure.value, left.place.clone());
     let value = used(case.facts).map(|(value, _)| value)?;
     let total = first(case, names::LOAD_BEGIN).map(|(total, _)| total);
     let cap = cap(case.facts);
@@ -100,6 +102,15 @@ pub(super) fn smaller_than_memory_allows(case: &Case<'_>) -> Option<Found> {
             Direction::Up,
             format!("Raise it, or leave it out, to use what is free; at {} it is the binding cap.", whole(cap)),
         ));
+    }
+    let full = first(case, names::CONTEXT).map(|(context, _)| context).zip(pool_tokens(case.facts));
+    match full.filter(|(context, tokens)| tokens < context) {
+        Some((context, tokens)) => found.text.push_str(&format!(
+            "; one request of full length does not fit: the KV cache holds {} tokens, the context is {}",
+            whole(tokens),
+            whole(context)
+        )),
+        None => found.is_usable = full.is_some(),
     }
     let others = caps.iter().filter(|_| binding.is_none()).cloned().collect::<Vec<_>>().join(", ");
     let look = if others.is_empty() { String::new() } else { format!(" Look at: {others}.") };

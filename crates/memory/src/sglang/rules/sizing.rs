@@ -6,6 +6,7 @@ use crate::explain::facts::Failure;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, fraction};
 use crate::sglang::advice::{self, gib, knob, not_the_fraction};
+use crate::sglang::names;
 use crate::sglang::notes::solved_base;
 use crate::sglang::shapes::cells_by_element;
 use crate::sglang::sizing::{Sized, cap, fraction as used, sized};
@@ -160,6 +161,29 @@ fn other_inputs(case: &Case<'_>, failure: &Failure, sized: &Sized) -> Found {
         case.formula.map_or("the formula", |formula| formula.text.as_str())
     ));
     found
+}
+
+/// The log ends before the sizing says anything, and its numbers leave nothing.
+pub(super) fn will_not_fit(case: &Case<'_>) -> Option<Found> {
+    let facts = case.facts;
+    let is_sized = facts.ranks.iter().any(|rank| rank.first(names::POOL_GIB).is_some() || rank.first(names::POOL_END).is_some());
+    let on_card = facts.settings.get("device").is_none_or(|device| device == "cuda");
+    if facts.failure().is_some() || facts.served.is_some() || is_sized || !on_card || facts.message(names::OVERLAPPED).is_some() {
+        return None;
+    }
+    let sized = sized(facts).filter(|sized| sized.sizing.rest().high < 0.0)?;
+    let sizing = &sized.sizing;
+    let text = format!(
+        "The log ends before the sizing of the KV cache, and the sizing cannot succeed with its numbers: the weights take {} of {} GiB, a static fraction of {} allows weights and KV cache {} GiB together",
+        gib(&sizing.weights()),
+        gib(&sizing.total),
+        fraction(sizing.fraction),
+        decimal(sizing.total.value * sizing.fraction, 2),
+    );
+    let mut found = Found::new(CauseClass::FractionBelowWeights, Certainty::Likely, text, sized.places.iter().cloned());
+    found.advice.push(advice::up(facts, &sized));
+    found.advice.extend(advice::wanted(facts, &sized));
+    Some(found)
 }
 
 /// The pool is so small that not one request is admitted.

@@ -33,14 +33,20 @@ pub(super) fn no_room(case: &Case<'_>) -> Option<Found> {
     ]
     .into_iter()
     .find_map(|(said, text)| failure_with(case, said).map(|failure| (failure, text)))?;
-    let mut found = Found::new(CauseClass::HybridStateCache, Certainty::Shown, text, [failure.place.clone()]);
-    found.advice = smaller();
-    found.advice.push(knob(
+    let found = Found::new(CauseClass::HybridStateCache, Certainty::Shown, text, [failure.place.clone()]);
+    let up = knob(
         "mem_fraction_static",
         Direction::Up,
-        "More for states and KV cache together helps too, as far as graphs and activations still fit.",
-    ));
-    Some(found)
+        "States and KV cache share what it leaves beside the weights; it is too little for both, as far as graphs and activations still fit.",
+    );
+    let states =
+        knob("mamba_full_memory_ratio", Direction::Up, "The share of states against that of the KV cache (0.9 where it is not given).");
+    let slots = knob(
+        "max_running_requests",
+        Direction::Down,
+        "With speculative decoding each running request takes states for all draft tokens before the cache is sized. Without the radix cache a request needs one slot of states instead of three or more.",
+    );
+    Some(found.advise(up).advise(states).advise(slots))
 }
 
 /// The pool of sliding windows cannot hold a request, or leaves nothing for the full layers.

@@ -37,6 +37,12 @@ pub(super) fn read(level: &str, message: &str, found: &mut Vec<Line>) {
         let kib = whole(rest).filter(|_| rest.contains("kB")).map(|kib| bytes(kib * 1024.0));
         found.extend(kib.or_else(|| amount(rest)).map(Line::HostAvailable));
     }
+    if message.contains("NCCL INFO") {
+        found.push(Line::NcclTalks);
+    }
+    if message.contains("utotuning process starts") || message.contains("utotuning process ends") {
+        found.push(Line::Tunes { ends: message.contains("ends") });
+    }
     if message.contains("No available shared memory broadcast block found") {
         found.push(Line::Waiting);
     }
@@ -71,7 +77,6 @@ fn process(message: &str) -> Option<Line> {
 
 /// Reads what tells the kind of machine, of any line.
 pub(super) fn platform(message: &str, found: &mut Vec<Line>) {
-    static SLICE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"MIG [0-9]+g\.|MIG-[0-9a-f]{8}").expect("a literal pattern"));
     if message.contains("NVIDIA GB10") || message.contains("DGX Spark") || message.contains("NV_ERR_NO_MEMORY") {
         found.push(Line::Platform(Platform::Unified));
     }
@@ -79,7 +84,7 @@ pub(super) fn platform(message: &str, found: &mut Vec<Line>) {
     {
         found.push(Line::Platform(Platform::Wsl));
     }
-    if SLICE.is_match(message) {
+    if crate::explain::spoken::is_slice(message) {
         found.push(Line::Platform(Platform::Slice));
     }
 }

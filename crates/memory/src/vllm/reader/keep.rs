@@ -4,7 +4,7 @@ use bystander_model::budget::Figure;
 use bystander_model::memory::Phase;
 
 use super::{SEEN_API, SERVER};
-use crate::explain::Facts;
+use crate::explain::{Facts, spoken};
 use crate::line::Place;
 use crate::vllm::arguments::Arguments;
 use crate::vllm::line::{self, Account, FirstAccount, FirstProfile, Profile, Step};
@@ -61,9 +61,9 @@ pub(super) fn take(facts: &mut Facts, found: line::Line, label: &str, place: &Pl
         }
         L::Platform(platform) => {
             let name = match platform {
-                line::Platform::Unified => message::UNIFIED,
-                line::Platform::Wsl => message::WSL,
-                line::Platform::Slice => message::SLICE,
+                line::Platform::Unified => spoken::UNIFIED,
+                line::Platform::Wsl => spoken::WSL,
+                line::Platform::Slice => spoken::SLICE,
             };
             if facts.message(name).is_none() {
                 facts.note(name, "", label, place);
@@ -71,6 +71,13 @@ pub(super) fn take(facts: &mut Facts, found: line::Line, label: &str, place: &Pl
         }
         L::GraphsOutside => once(facts, message::GRAPHS_OUTSIDE, label, place),
         L::SecondRunner => once(facts, message::SECOND_RUNNER, label, place),
+        L::NcclTalks => once(facts, message::NCCL_TALKS, label, place),
+        L::Tunes { ends } => {
+            facts.messages.retain(|known| known.name != message::TUNES || known.label != label);
+            if !ends {
+                facts.note(message::TUNES, "", label, place);
+            }
+        }
         L::Waiting => once(facts, message::WAITING, label, place),
         L::NegativeBlocks => once(facts, message::NEGATIVE_BLOCKS, label, place),
         L::Preempted => once(facts, message::PREEMPTED, label, place),

@@ -1,7 +1,7 @@
 //! Servers that run: of use or not, and whether the engine's suggestions hold.
 
 use bystander_model::budget::Figure;
-use bystander_model::memory::{CauseClass, Certainty, Direction};
+use bystander_model::memory::{CauseClass, Certainty, Direction, Phase};
 
 use crate::explain::facts::RankFacts;
 use crate::explain::{Case, Facts, Found};
@@ -136,7 +136,8 @@ pub(crate) fn suggested_share(facts: &Facts) -> Option<String> {
 /// Workers wait for each other, and nothing else is said.
 pub(super) fn waits(case: &Case<'_>) -> Option<Found> {
     let facts = case.facts;
-    let waiting = facts.message(message::WAITING).filter(|_| facts.failures.is_empty() && facts.served.is_none())?;
+    let is_open = facts.failures.is_empty() && facts.served.is_none();
+    let Some(waiting) = facts.message(message::WAITING).filter(|_| is_open) else { return stands_still(facts).filter(|_| is_open) };
     let text = "Ranks wait for each other through shared memory: one of them is stuck, often in a collective between GPUs that do not reach each other; the line alone is no proof, since a long compilation prints it too";
     let look = advice::turn(
         "",
@@ -145,6 +146,32 @@ pub(super) fn waits(case: &Case<'_>) -> Option<Found> {
         "Look at the stacks of all ranks and at the GPUs' power: full load at a fraction of the power is a spinning kernel, not work. Try `NCCL_P2P_DISABLE=1` and `--disable-custom-all-reduce` together; check IOMMU and ACS.",
     );
     Some(Found::new(CauseClass::InterconnectP2p, Certainty::Possible, text, [waiting.place.clone()]).advise(look))
+}
+
+/// The log ends where ranks talk to each other: among NCCL's own lines before the weights, or while kernels are tuned after the KV cache was sized.
+fn stands_still(facts: &Facts) -> Option<Found> {
+    let ranks = facts.settings.number(setting::TENSOR).unwrap_or(1.0).max(inputs::ranks(facts).count() as f64);
+    if ranks < 2.0 {
+        return None;
+    }
+    let talks = facts.message(message::NCCL_TALKS).filter(|_| facts.phase() <= Phase::ParallelInit);
+    let tunes = facts.message(message::TUNES);
+    let (place, at) = match (tunes, talks) {
+        (Some(tunes), _) => (&tunes.place, "while kernels are tuned, after the KV cache was sized"),
+        (None, Some(talks)) => (&talks.place, "among the lines of NCCL, before the weights"),
+        (None, None) => return None,
+    };
+    let text = format!(
+        "The log of {} ranks ends {at}: where it goes no further, the ranks wait for each other in a collective, since GPUs do not reach each other's memory; this is not about how much memory there is",
+        whole(ranks)
+    );
+    let look = advice::turn(
+        "disable_custom_all_reduce",
+        Direction::Up,
+        None,
+        "`NCCL_P2P_DISABLE=1` alone is not enough: the custom all-reduce reads the other GPU's memory as well, so add `--disable-custom-all-reduce`; or mend the way between the GPUs (IOMMU in passthrough mode or off, ACS off: `lspci -vvv` shows ACSCtl).",
+    );
+    Some(Found::new(CauseClass::InterconnectP2p, Certainty::Possible, text, [place.clone()]).advise(look))
 }
 
 /// Nothing is wrong.

@@ -117,12 +117,29 @@ fn all_of_the_card(facts: &Facts, place: Place) -> Found {
     let scale = Scale::of(facts);
     let version = facts.versions.words();
     let rule = format!("In {} the share covers {}", if version == "unknown" { "this generation" } else { &version }, Covers::Card.words());
-    let held = neighbour
-        .as_ref()
-        .map_or_else(String::new, |held| format!("; {} GiB of it are held by others ({})", decimal(held.figure.value, 2), held.from));
+    let initial = inputs::of_any(facts, None, amount::INITIAL);
+    let held = neighbour.as_ref().map(|held| match &initial {
+        Some(initial) if held.figure == initial.figure => {
+            format!(
+                "; {} GiB of it were in use before the profile run, by others but for the own weights ({})",
+                decimal(held.figure.value, 2),
+                held.from
+            )
+        }
+        Some(initial) => format!(
+            "; {} GiB of it were in use before the profile run, and {} GiB are held by others ({})",
+            decimal(initial.figure.value, 2),
+            decimal(held.figure.value, 2),
+            held.from
+        ),
+        None => format!("; {} GiB of it are held by others ({})", decimal(held.figure.value, 2), held.from),
+    });
+    let all = used_by_all(facts);
+    let together = || Some(format!("; {} GiB are used by all together ({})", decimal(all.as_ref()?.figure.value, 2), all.as_ref()?.from));
+    let held = held.or_else(together).unwrap_or_default();
     let text = format!("{rule}{held}: the share has to be the sum of all of them, and it is less");
-    let certainty = if neighbour.is_some() { Certainty::Likely } else { Certainty::Possible };
-    let class = if neighbour.is_some() || inputs::of_any(facts, None, amount::WEIGHTS).is_none() {
+    let certainty = if neighbour.is_some() || all.is_some() { Certainty::Likely } else { Certainty::Possible };
+    let class = if neighbour.is_some() || all.is_some() || inputs::of_any(facts, None, amount::WEIGHTS).is_none() {
         CauseClass::OtherProcessHoldsMemory
     } else {
         weights_or_others(facts)
@@ -147,13 +164,15 @@ fn neighbour(facts: &Facts) -> Option<Input> {
     });
     let other = || all(amount::NON_TORCH);
     let listed = || inputs::server_first(facts, amount::CARD_USED);
-    // Up to 0.5 the peak is all that is used; without a line of the own weights, nothing tells the parts apart.
-    let peak = || inputs::ranks(facts).find_map(|rank| inputs::of(rank, amount::PEAK)).filter(|_| all(amount::FREE).is_some());
-    before
-        .filter(|held| held.figure.value > CONTEXT)
-        .or_else(|| other().filter(|held| held.figure.value > CONTEXT))
-        .or_else(listed)
-        .or_else(peak)
+    // What was used before the profile run has the own weights in it; without a line that says what they took, what is not torch's is the better figure.
+    let before = before.filter(|_| all(amount::WEIGHTS).is_some() || other().is_none());
+    before.filter(|held| held.figure.value > CONTEXT).or_else(|| other().filter(|held| held.figure.value > CONTEXT)).or_else(listed)
+}
+
+/// Up to 0.5 the peak is all that is used on the card, by this process and by others; nothing tells the parts apart.
+fn used_by_all(facts: &Facts) -> Option<Input> {
+    let peak = inputs::ranks(facts).find_map(|rank| inputs::of(rank, amount::PEAK));
+    peak.filter(|_| inputs::of_any(facts, None, amount::FREE).is_some())
 }
 
 fn sum_of_shares(facts: &Facts, scale: Option<&Scale>, neighbour: Option<&Input>) -> Advice {

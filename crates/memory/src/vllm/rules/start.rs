@@ -40,9 +40,7 @@ pub(super) fn share_not_free(case: &Case<'_>) -> Option<Found> {
     let check = inputs::share_not_free(facts)?;
     let numbers = check.free.as_ref().zip(check.total.as_ref()).map(|(free, total)| (free.figure, total.figure));
     let total = check.total.as_ref().map(|total| total.figure);
-    let is_unified = facts.message(message::UNIFIED).is_some()
-        || facts.message(crate::explain::spoken::UNIFIED).is_some()
-        || total.is_some_and(|total| UNIFIED.contains(&total.value));
+    let is_unified = facts.message(crate::explain::spoken::UNIFIED).is_some() || total.is_some_and(|total| UNIFIED.contains(&total.value));
     let Some((free, total)) = numbers else {
         let class = if is_unified { CauseClass::PlatformMisreports } else { CauseClass::OtherProcessHoldsMemory };
         let text = "Less was free at the start than the share asks for; the line does not say how much";
