@@ -86,6 +86,24 @@ fn an_error_that_is_known_has_a_class_text_and_evidence() {
 }
 
 #[test]
+fn a_bare_allocation_that_failed_in_a_start_of_which_no_line_tells_is_no_word_about_the_weights() {
+    let start = "(APIServer pid=1) INFO 11-29 13:20:15 [u.py:1] vLLM API server version 0.11.0\n(APIServer pid=1) INFO 11-29 13:20:15 [u.py:1] non-default args: {'model': 'x', 'gpu_memory_utilization': 0.55}\n";
+    let loads = "(EngineCore_DP0 pid=7) INFO 11-29 13:20:16 [g.py:1] Starting to load model x...\n";
+    let oom = "CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 79.25 GiB of which 512.00 MiB is free. Including non-PyTorch memory, this process has 78.50 GiB memory in use.";
+    let ends = format!(
+        "(EngineCore_DP0 pid=7) ERROR 11-29 13:20:17 [c.py:1] EngineCore failed to start.\n(EngineCore_DP0 pid=7) ERROR 11-29 13:20:17 [c.py:1] torch.OutOfMemoryError: {oom}\n(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {{}}\n"
+    );
+    let wrapper = error("RuntimeError", "Engine core initialization failed. See root cause above. Failed core proc(s): {}");
+    for seen in [error("torch.OutOfMemoryError", oom), wrapper] {
+        let bare = read(&format!("{start}{ends}"), Stream::Stderr).finish(TRIAL, Some(&seen));
+        assert_eq!((bare.class, bare.text), (None, None), "the plain class stands, without a direction");
+        // A line that says so makes it the weights.
+        let told = read(&format!("{start}{loads}{ends}"), Stream::Stderr).finish(TRIAL, Some(&seen));
+        assert_eq!(told.class.as_deref(), Some("memory.fraction_below_weights"), "{:?}", told.text);
+    }
+}
+
+#[test]
 fn another_programs_lines_mean_nothing() {
     let reader = read(
         "ValueError: x\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB.\n",

@@ -1,10 +1,11 @@
 //! A device that ran out of memory: what PyTorch's message says of the card, of this process and of others.
 
 use bystander_model::budget::Figure;
-use bystander_model::memory::{Advice, CauseClass, Certainty, Direction};
+use bystander_model::memory::{Advice, CauseClass, Certainty, Direction, Phase};
 
 use crate::explain::facts::Failure;
 use crate::explain::judge::phase_words;
+use crate::explain::spoken::NOBODY;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, rounded};
 
@@ -166,7 +167,9 @@ pub fn held_by_others(case: &Case<'_>) -> Option<Found> {
 pub fn outside_of_the_share(case: &Case<'_>) -> Option<Found> {
     let (failure, oom) = first(case)?;
     let (own, total) = (oom.own?, oom.total?);
-    if own.value < 0.5 * total.value {
+    // An engine that tells its phases, and has told none, may have been at its weights: they need the opposite of what graphs need.
+    let is_untold = case.facts.engine != NOBODY && failure.phase < Phase::WeightLoad && case.facts.ranks.is_empty();
+    if own.value < 0.5 * total.value || is_untold {
         return None;
     }
     let short = oom.tried.zip(oom.free).map(|(tried, free)| tried.value - free.value).filter(|short| *short > 0.0);

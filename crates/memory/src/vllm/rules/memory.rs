@@ -141,6 +141,10 @@ pub(super) fn weights(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let printed: Vec<f64> = inputs::ranks(facts).flat_map(|rank| rank.all(amount::WEIGHTS)).map(|weights| weights.figure.value).collect();
+    // Where no line tells how far the start had come, a failed allocation alone does not say that it was for the weights.
+    if found.is_some() && failure.phase < Phase::WeightLoad && printed.is_empty() {
+        return None;
+    }
     let (low, high) = (printed.iter().copied().fold(f64::INFINITY, f64::min), printed.iter().copied().fold(0.0, f64::max));
     let loaded = match printed.len() {
         0 => String::new(),
