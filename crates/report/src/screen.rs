@@ -10,6 +10,7 @@ pub(crate) mod cells;
 pub(crate) mod closing;
 mod engine;
 mod headline;
+mod missing;
 pub(crate) mod restored;
 pub(crate) mod traffic;
 

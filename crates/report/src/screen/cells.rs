@@ -2,6 +2,7 @@
 
 use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report};
 
+use super::missing;
 use crate::number;
 use crate::page::Page;
 use crate::place::{bracketed, trials};
@@ -15,15 +16,15 @@ const PLACES: usize = 2;
 const LINES: usize = 2;
 
 pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
-    write_up_to(page, report, ROWS, SIGNATURES);
+    write_up_to(page, report, ROWS, SIGNATURES, missing::REASONS);
 }
 
 /// Writes the table without leaving anything out.
 pub(crate) fn write_all(page: &mut Page<'_>, report: &Report) {
-    write_up_to(page, report, usize::MAX, usize::MAX);
+    write_up_to(page, report, usize::MAX, usize::MAX, usize::MAX);
 }
 
-fn write_up_to(page: &mut Page<'_>, report: &Report, most_rows: usize, most_signatures: usize) {
+fn write_up_to(page: &mut Page<'_>, report: &Report, most_rows: usize, most_signatures: usize, most_reasons: usize) {
     let Some(first) = report.cells.first() else { return };
     page.heading("Cells");
     let signatures = Signatures::of(&report.cells);
@@ -40,6 +41,7 @@ fn write_up_to(page: &mut Page<'_>, report: &Report, most_rows: usize, most_sign
         page.indented(&format!("\u{2026} {} (show --why)", count(report.cells.len() - most_rows, "more cell", "more cells")));
     }
     legend(page, report, &signatures, most_signatures);
+    missing::write(page, report, most_reasons);
     if let Some(unrated) = report.unrated.as_ref().filter(|_| !metrics.is_empty()) {
         page.indented(&clean(unrated));
     }

@@ -147,3 +147,29 @@ fn an_empty_or_strange_report_is_rendered_all_the_same() {
         assert!(why(&report, &style).contains("new word"));
     }
 }
+
+/// With one cell no answer speaks of metrics, and a column of nothing would say no reason.
+#[test]
+fn a_metric_that_no_launch_shows_has_a_line_with_the_reason() {
+    let mut report = fixed::report();
+    report.cells.truncate(1);
+    report.answers.clear();
+    for (name, why) in
+        [("lost", Some("one of 2 matches, so none counts")), ("twice", Some("one of 2 matches, so none counts")), ("silent", None)]
+    {
+        report.cells[0].metrics.insert(name.to_owned(), fixture::metric(&[]));
+        for trial in &mut report.trials {
+            trial.metrics.insert(name.to_owned(), None);
+            trial.metric_evidence.extend(why.map(|why| (name.to_owned(), fixture::log(trial.id.0, 30, why))));
+        }
+    }
+    for render in [text, why] {
+        let shown = render(&report, &Style::default());
+        assert!(shown.contains("\n  lost, twice: \u{2013} (no value in trial 1: one of 2 matches, so none counts)\n"), "{shown}");
+        assert!(shown.contains("\n  silent: \u{2013} (no value in trial 1: not seen)\n"), "{shown}");
+        assert!(!shown.contains("kv_tokens: \u{2013}"), "what is seen stands in the table: {shown}");
+    }
+    // Where nothing completed there was nothing to measure.
+    report.trials.iter_mut().for_each(|trial| trial.outcome = Some(bystander_model::outcome::Outcome::Failed));
+    assert!(!text(&report, &Style::default()).contains("no value in trial"));
+}
