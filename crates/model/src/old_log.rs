@@ -16,9 +16,9 @@ pub struct OldLog {
     pub name: String,
     /// The file.
     pub file: PathBuf,
-    /// SHA-256 of its bytes when it was read, in hex.
+    /// SHA-256 of its text when it was read, unpacked where it is packed, in hex.
     pub sha256: String,
-    /// Its length in bytes.
+    /// The length of that text in bytes.
     pub bytes: u64,
     /// Its lines.
     pub lines: u64,

@@ -211,19 +211,23 @@ fn a_dry_run_refuses_evidence_that_a_run_would_refuse() {
     let evidence = |name: &str| format!("{GOOD}\n[[evidence]]\nlog = {name:?}\n");
     world.write("case/empty.log", "");
     world.write("case/packed.log", [0x1f, 0x8b, 8, 0, 0]);
+    world.write("case/other.log", b"BZh91AY&SY");
+    world.write("case/wide.log", b"\xff\xfeu\0p\0");
     world.write("case/numbers.log", [7, 0, 0, 0]);
     world.write("case/good.log", "loading\nready\n");
-    for (name, why) in [
-        ("nowhere.log", "No such file"),
-        (".", "it is a folder"),
-        ("empty.log", "it is empty"),
-        ("packed.log", "it is compressed: unpack it first"),
-        ("numbers.log", "it is no text"),
+    for (name, why, next) in [
+        ("nowhere.log", "No such file", "name a log that is there"),
+        (".", "it is a folder", "name one log in it"),
+        ("empty.log", "it is empty", "name the log of a run that wrote one"),
+        ("packed.log", "its packed data ends early or is damaged", "unpack what can be had of it"),
+        ("other.log", "it is compressed in a way that is not read", "unpack it, and name the file that comes out"),
+        ("wide.log", "it is UTF-16 text", "turn it into UTF-8"),
+        ("numbers.log", "it is no text", "name the text that the program printed"),
     ] {
         let file = world.write("case/case.toml", evidence(name));
         let said = |args: &[&str]| world.bystander(args.iter().copied()).args([&file]).run().exits(3).stderr;
         let (dry, real) = (said(&["run", "--dry-run"]), said(&["run"]));
-        assert!(dry.contains(why) && dry.contains("nothing was launched"), "{name}: {dry}");
+        assert!(dry.contains(why) && dry.contains(next) && dry.contains("nothing was launched"), "{name}: {dry}");
         assert_eq!(dry, real, "{name}");
     }
     let file = world.write("case/case.toml", evidence("good.log"));
