@@ -116,6 +116,7 @@ fn plan(root: &Table<'_>, file: &Path, problems: &mut Problems<'_>) -> Plan {
     let folder = file.parent().unwrap_or(file);
     let program = program::program(root, folder, problems);
     let mut workload = workload::read(root, &program, folder, problems);
+    program::refuse_endless_ready(root, &program, workload.is_some(), problems);
     let conditions = conditions::read(root, problems);
     let hooks = hooks::read(root, problems);
     let factors = factors::read(root, problems);

@@ -60,7 +60,7 @@ fn nothing_is_taken_for_a_hang_while_its_output_is_unread() {
 #[test]
 fn what_could_only_be_asked_after_the_limit_makes_no_data_point() {
     let world = world();
-    let more = "ready = { log = 'now ready', command = ['true'] }\ntimeout = '2s'\ngrace = '1s'";
+    let more = "ready = { log = 'now ready', command = ['true'], stable = '250ms' }\ntimeout = '2s'\ngrace = '1s'";
     let trial = only_trial(&world, "echo now ready; exec sleep 600", more);
     // Who reads fast enough has asked in time.
     match told(&trial) {

@@ -167,8 +167,10 @@ fn a_program_that_still_moves_at_its_time_limit_is_told_from_one_that_stands_sti
     let still = only_trial(&world, &(shell("echo loading weights; sleep 600") + limits));
     assert_eq!(cause(&still), ("timed_out", "timeout.stalled"));
     // A limit that is shorter than `stall` is too short a time to call it a standstill.
-    let brief =
-        only_trial(&world, &(shell("echo loading weights; sleep 600") + "ready = { log = \"ready\" }\ntimeout = \"1s\"\ngrace = \"1s\""));
+    let brief = only_trial(
+        &world,
+        &(shell("echo loading weights; sleep 600") + "ready = { log = \"ready\", stable = \"250ms\" }\ntimeout = \"1s\"\ngrace = \"1s\""),
+    );
     assert_eq!(cause(&brief), ("timed_out", "timeout.starting"));
     for (trial, last) in [(&moving, "tick"), (&still, "loading weights")] {
         let said = cause_text(trial);

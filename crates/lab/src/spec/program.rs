@@ -9,7 +9,7 @@ use super::item::Item;
 use super::problems::Problems;
 use super::table::Table;
 use super::{duration, placeholder, ready, schema};
-use crate::plan::{Fresh, Program};
+use crate::plan::{Fresh, Program, STABLE, STABLE_ALONE};
 
 /// From spawn to the end, where the file does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15 * 60);
@@ -46,20 +46,37 @@ pub(super) fn program(root: &Table<'_>, folder: &Path, problems: &mut Problems<'
     program.timeout = span(&table, "timeout", false, problems).unwrap_or(DEFAULT_TIMEOUT);
     program.stall = span(&table, "stall", false, problems).unwrap_or(DEFAULT_STALL);
     program.grace = span(&table, "grace", true, problems).unwrap_or(DEFAULT_GRACE);
-    refuse_endless_ready(&program, &table, problems);
     program
 }
 
 /// Refuses conditions that must hold for longer than a launch may take: no launch could be seen to be ready within its limit.
-fn refuse_endless_ready(program: &Program, table: &Table<'_>, problems: &mut Problems<'_>) {
-    let Some(stable) = program.ready.as_ref().and_then(|ready| ready.stable).filter(|stable| *stable >= program.timeout) else { return };
-    let of_ready = table.get("ready").filter(|item| item.value.is_table()).and_then(|item| item.entries(problems));
-    let Some(item) = of_ready.and_then(|ready| ready.get("stable")) else { return };
-    let limit = if table.get("timeout").is_some() { "`program.timeout`" } else { "`program.timeout`, where the file does not say," };
-    let (stable, timeout) = (stable.as_secs_f64(), program.timeout.as_secs_f64());
-    let problem =
-        item.invalid(&format!("is {stable} s, and {limit} is {timeout} s: no launch could be seen to hold so long within its limit"));
-    problems.push(&item.span, problem.help("shorten `stable`, or raise `timeout` to more than the start and `stable` take together"));
+pub(super) fn refuse_endless_ready(root: &Table<'_>, program: &Program, has_workload: bool, problems: &mut Problems<'_>) {
+    let Some(ready) = &program.ready else { return };
+    let usual = if has_workload { STABLE } else { STABLE_ALONE };
+    let stable = ready.stable.unwrap_or(usual);
+    // One of the two is written: the usual limit is longer than any usual time to hold.
+    let Some(table) = root.get("program").filter(|item| item.value.is_table()).and_then(|item| item.entries(problems)) else { return };
+    let written = table.get("ready").filter(|item| item.value.is_table()).and_then(|item| item.entries(problems)?.get("stable"));
+    let limit = table.get("timeout");
+    let Some(item) = written.clone().or_else(|| limit.clone()).filter(|_| stable >= program.timeout) else { return };
+    let why = "no launch could be seen to hold so long within its limit";
+    let (held, most) = (stable.as_secs_f64(), program.timeout.as_secs_f64());
+    let (said, help) = if written.is_some() {
+        let default = if limit.is_some() { "" } else { ", where the file does not say," };
+        let help = "shorten `stable`, or raise `timeout` to more than the start and `stable` take together".to_owned();
+        (format!("is {held} s, and `program.timeout`{default} is {most} s: {why}"), help)
+    } else {
+        let alone = if has_workload { "" } else { " and there is no workload" };
+        let help =
+            format!("raise `timeout` to more than the start and those {held} s take together, or write `stable = \"0s\"` in `ready`");
+        (
+            format!(
+                "is {most} s, and what `ready` names must go on holding for {held} s, the default where `stable` is not said{alone}: {why}"
+            ),
+            help,
+        )
+    };
+    problems.push(&item.span, item.invalid(&said).help(help));
 }
 
 /// Reads the Python of a program: a path relative to the folder of the file, or a name that is looked for on the program's PATH.

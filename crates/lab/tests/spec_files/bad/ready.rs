@@ -209,4 +209,21 @@ fn what_must_hold_for_longer_than_a_launch_may_take_is_refused() {
     assert!(timed("", "15m").contains("where the file does not say, is 900 s"), "{}", timed("", "15m"));
     assert!(timed("timeout = '5s', ", "5s").contains("spec.invalid_value"));
     assert!(!timed("timeout = '5s', ", "4s").contains("stable"), "{}", timed("timeout = '5s', ", "4s"));
+    // The default counts as much: it is longer where nothing else tests the program.
+    let usual = |limit: &str, workload: &str| {
+        shown(&format!("plan.describe = true\n{workload}\n[program]\ncommand = ['serve']\ntimeout = '{limit}'\nready = {{ log = 'up' }}"))
+    };
+    assert_snapshot!(usual("1s", ""), @r#"
+    error spec.invalid_value 5:11 "'1s'"
+      `program.timeout` is 1 s, and what `ready` names must go on holding for 2 s, the default where `stable` is not said and there is no workload: no launch could be seen to hold so long within its limit
+      help: raise `timeout` to more than the start and those 2 s take together, or write `stable = "0s"` in `ready`
+    "#);
+    assert_snapshot!(usual("200ms", "workload.command = ['ask']"), @r#"
+    error spec.invalid_value 5:11 "'200ms'"
+      `program.timeout` is 0.2 s, and what `ready` names must go on holding for 0.25 s, the default where `stable` is not said: no launch could be seen to hold so long within its limit
+      help: raise `timeout` to more than the start and those 0.25 s take together, or write `stable = "0s"` in `ready`
+    "#);
+    assert_eq!((usual("3s", ""), usual("1s", "workload.command = ['ask']")), (String::new(), String::new()));
+    // Without conditions nothing has to hold.
+    assert_eq!(shown("plan.describe = true\nprogram = { command = ['true'], timeout = '1s' }"), "");
 }
