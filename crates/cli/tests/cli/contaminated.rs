@@ -253,3 +253,35 @@ fn the_table_says_why_launches_were_void() {
     let ran = world.bystander(["run"]).args([&file]).run().exits(2);
     assert!(ran.stdout.contains("void 3 (host_memory"), "{}", ran.stdout);
 }
+
+/// A program that cannot have its port and says that it is ready all the same: its workload would ask whoever took it.
+#[test]
+fn a_command_that_would_ask_a_stranger_on_the_port_of_the_program_is_not_started() {
+    let world = world();
+    let port = a_port("stranger under a command");
+    let program = "touch launched; until [ -e taken ]; do sleep 0.02; done; echo now ready; exec sleep 600";
+    let file = world.write(
+        "case/case.toml",
+        format!(
+            "[program]\ncommand = [\"sh\", \"-c\", {program:?}, \"serve\", \"--port\", \"{port}\"]\nready = {{ log = 'now ready' }}\ngrace = '1s'\n\
+             [workload]\ncommand = ['sh', '-c', 'touch asked', 'ask', 'http://127.0.0.1:{port}/v1']\n[conditions]\nsettle = '1s'\n[plan]\nblocks = 4\ndescribe = true\n"
+        ),
+    );
+    let folder = file.parent().expect("a folder").to_path_buf();
+    let (launched, taken) = (folder.join("launched"), folder.join("taken"));
+    // Whoever takes the port between the look before the launch and the launch.
+    let stranger = std::thread::spawn(move || {
+        until("it is launched", LIMIT, || launched.exists());
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+        fs::write(&taken, "").expect("written");
+        listener
+    });
+    let report = run(&world, &file).run().json();
+    drop(stranger.join().expect("it has the port"));
+    invalid(&report, "port_in_use");
+    let first = text(&trials(&report)[0]["cause_detail"]["text"]);
+    assert!(first.contains(&format!("the workload goes to port {port}, where ")), "{first}");
+    assert!(first.contains(&format!("process {}", std::process::id())) && first.contains("write `{port}`"), "{first}");
+    assert!(!folder.join("asked").exists(), "nobody is asked");
+    assert_nothing_left(&world);
+}

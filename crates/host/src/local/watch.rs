@@ -4,10 +4,12 @@ mod clash;
 mod course;
 mod ending;
 mod evidence;
+mod goes_to;
 mod identity;
 mod limit;
 mod telling;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,6 +18,7 @@ use bystander_lab::cause::{self, CauseReader, PartDied, Scanner, StopWhy, TrialF
 use bystander_lab::live::{Live, Phase};
 use bystander_lab::place::{Emit, TrialOrder};
 use bystander_lab::plan::Plan;
+use bystander_model::cell::Cell;
 use bystander_model::event::EventBody;
 use bystander_model::evidence::Stream;
 use bystander_model::hit::Receipt;
@@ -60,6 +63,7 @@ pub(super) struct Watch<'a> {
     probes: Option<Probes>,
     private: Option<&'a Private>,
     hidden: Vec<String>,
+    cell: &'a Cell,
     workload: Option<Running>,
     done: Option<Done>,
     exited: bool,
@@ -78,6 +82,8 @@ pub(super) struct Watch<'a> {
     treatments: Treatments,
     /// Where built-in traffic goes, once it does.
     target: Option<identity::Target>,
+    /// The program's own ports to which the command of the workload goes.
+    asked_ports: BTreeSet<u16>,
     /// The last line that says that a port was taken, by stream and number, once its holder was looked for.
     clash_looked_at: Option<(Stream, u64)>,
     /// The probes of the trial's cell.
@@ -88,7 +94,7 @@ impl<'a> Watch<'a> {
     #[expect(clippy::too_many_arguments, reason = "what a trial consists of meets here and nowhere else")]
     pub(super) fn new(
         plan: &'a Plan,
-        order: &TrialOrder,
+        order: &'a TrialOrder,
         command: &'a Command,
         folder: &'a Path,
         canceller: &'a Canceller,
@@ -116,6 +122,7 @@ impl<'a> Watch<'a> {
             probes,
             private,
             hidden,
+            cell: &order.slot.cell,
             workload: None,
             done: None,
             exited: false,
@@ -130,6 +137,7 @@ impl<'a> Watch<'a> {
             limit: None,
             treatments: Treatments::new(plan, &order.slot.cell, order.trial),
             target: None,
+            asked_ports: BTreeSet::new(),
             clash_looked_at: None,
             own_probes: plan.probes_of(&order.slot.cell).map(|probe| probe.spec.name.clone()).collect(),
         }
@@ -308,6 +316,7 @@ impl<'a> Watch<'a> {
         self.telling.phase(Phase::Ready);
         self.course.phase(readiness.time_ns, "ready");
         self.look_at_target(trial, fill, emit)?;
+        self.look_at_ports(trial, fill);
         if !self.facts.contamination.is_empty() {
             return Ok(());
         }

@@ -25,6 +25,7 @@ impl Watch<'_> {
             self.facts.part_died = self.parts.died_under_load(trial, &self.scanner);
         }
         self.look_at_target_again(trial);
+        self.look_at_ports_again(trial);
         self.look_again(trial);
         if why == StopWhy::Done && self.facts.ready.is_some() && !self.exited {
             self.metrics.worked(trial);
