@@ -4,17 +4,25 @@ use bystander_model::memory::{Cause, CauseClass, Certainty, Formula, MixedIn, Ph
 
 use super::causes::SHARED;
 use super::causes::platform::notes;
+use super::facts::Settings;
 use super::spoken::{KILLED, OOM_KILLED};
 use super::{Case, ENGINES, Engine, Facts, Found};
 
 /// Explains one start of one server.
 #[must_use]
 pub fn judge(facts: &Facts) -> Server {
+    let bare;
+    let facts = match &facts.entangled {
+        // Numbers of two servers that cannot be told apart are nobody's, and neither are their arguments.
+        Some(_) => {
+            bare = Facts { ranks: Vec::new(), settings: Settings::default(), ..facts.clone() };
+            &bare
+        }
+        None => facts,
+    };
     let engine = ENGINES.iter().find(|engine| engine.name == facts.engine).copied();
-    // Numbers of two servers that cannot be told apart are nobody's.
-    let numbers = engine.filter(|_| facts.entangled.is_none());
-    let ranks: Vec<Rank> = numbers.map_or_else(Vec::new, |engine| (engine.ledger)(facts));
-    let formula: Option<Formula> = numbers.and_then(|engine| (engine.formula)(facts));
+    let ranks: Vec<Rank> = engine.map_or_else(Vec::new, |engine| (engine.ledger)(facts));
+    let formula: Option<Formula> = engine.and_then(|engine| (engine.formula)(facts));
     let (found, mut contradictions) = find(engine, &Case { facts, ranks: &ranks, formula: formula.as_ref() });
     contradictions.extend(engine.map_or_else(Vec::new, |engine| (engine.contradictions)(facts)));
     contradictions.extend(facts.entangled.clone());
@@ -88,6 +96,9 @@ fn state(facts: &Facts, found: Option<&Found>) -> State {
 fn answer(facts: &Facts, state: State, cause: Option<&Cause>) -> String {
     if let Some(cause) = cause {
         return format!("{}.", cause.text.trim_end_matches('.'));
+    }
+    if let Some(entangled) = facts.entangled.as_ref().filter(|_| state == State::Unknown) {
+        return format!("{}.", entangled.trim_end_matches('.'));
     }
     let phase = phase_words(reached(facts));
     match state {

@@ -32,16 +32,17 @@ pub(crate) fn kept_back(facts: &Facts, total_gib: f64) -> f64 {
     if total_gib > 60.0 { gib.max(10.0) } else { gib }
 }
 
-/// A fraction that starts and leaves room: what the engine would keep back, or half of what the weights leave where that is less. `None` where even half
-/// of what the engine would keep back does not fit.
+/// A fraction that starts and leaves room: what the engine would keep back, or half of what the weights leave where that is less; where that is less than
+/// half of what the engine would keep back, one midway to it. `None` where even half of what the engine would keep back does not fit.
 pub(crate) fn recommended(facts: &Facts, sizing: &Sizing) -> Option<f64> {
     let (total, even) = (sizing.total.value, sizing.break_even().high);
     let kept = kept_back(facts, total);
     let usual = 1.0 - kept / total;
     let middle = f64::midpoint(1.0, even);
-    let value = (usual.max(middle) * 100.0 + 1e-9).floor() / 100.0;
-    let leaves = total * (1.0 - value);
-    (value > even && value < 1.0 && leaves >= kept / 2.0).then_some(value)
+    let most = 1.0 - kept / 2.0 / total;
+    let value = if middle <= most { usual.max(middle) } else { f64::midpoint(even, most).max(usual.min(most)) };
+    let value = (value * 100.0 + 1e-9).floor() / 100.0;
+    (value > even && value < 1.0).then_some(value)
 }
 
 /// What a fraction would give.

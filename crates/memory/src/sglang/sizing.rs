@@ -35,12 +35,19 @@ pub(crate) struct Sized {
 /// By how much free memory may grow while weights are loaded, as it does on a host that is not quiet.
 const MOVES: f64 = 1.02;
 
-/// Free memory after all weights that the sizing counts: from 0.5.14 on those of a draft model too, since it is loaded before the pools.
+/// Free memory after all weights that the sizing counts: with those of adapters, and from 0.5.14 on those of a draft model too, since it is loaded before the pools.
 fn after_weights(rank: &RankFacts) -> Option<&Amount> {
     let pools =
         rank.amounts.iter().position(|amount| matches!(amount.name, names::POOL_END | names::POOL_GIB)).unwrap_or(rank.amounts.len());
-    let draft = rank.amounts[..pools].iter().rev().find(|amount| amount.name == names::DRAFT_LOAD_END);
-    draft.or_else(|| rank.first(names::LOAD_END))
+    let later = |amount: &&Amount| matches!(amount.name, names::DRAFT_LOAD_END | names::LORA_END);
+    rank.amounts[..pools].iter().rev().find(later).or_else(|| rank.first(names::LOAD_END))
+}
+
+/// Whether the weights of a draft model were loaded before the pools, so that the sizing counts its cache as well.
+fn is_draft_counted(rank: &RankFacts) -> bool {
+    let at = |sought: &[&str]| rank.amounts.iter().position(|amount| sought.contains(&amount.name));
+    let draft = at(&[names::DRAFT_LOAD_END]);
+    draft.is_some_and(|draft| at(&[names::POOL_END, names::POOL_GIB]).is_none_or(|pool| draft < pool))
 }
 
 /// The fraction that the sizing used: what the error says, else the printed arguments.
@@ -155,7 +162,7 @@ fn cell(facts: &Facts, sizing: &Sizing, printed: Option<f64>) -> Option<Cell> {
 /// `None` where such a draft's pool is not printed.
 fn pool_gib(rank: &RankFacts) -> Option<Figure> {
     let target = rank.first(names::POOL_GIB)?.figure;
-    if after_weights(rank)?.name != names::DRAFT_LOAD_END {
+    if !is_draft_counted(rank) {
         return Some(target);
     }
     let beside: Vec<Figure> = rank.all(names::POOL_GIB).skip(1).chain(rank.all(names::DRAFT_POOL_GIB)).map(|pool| pool.figure).collect();

@@ -275,3 +275,52 @@ fn what_all_use_together_is_nobodys() {
     let apart = both.compared.iter().find(|term| term.name == "unexplained").expect("what differs");
     assert_eq!(apart.difference_gib.map(|gib| format!("{:.2}", gib.value)).as_deref(), Some("4.13"));
 }
+
+#[test]
+fn numbers_of_two_servers_that_write_into_one_log_are_nobodys() {
+    let first = start(&["TP0", "TP1"], "0.55", "", "K", &["6.20"]) + &traceback(" TP0", "a.py", NOT_ENOUGH);
+    let second = start(&["TP0", "TP1"], "0.85", "", "L", &["60.00"]);
+    let (mut lines, mut others) = (first.lines(), second.lines());
+    let mut mixed = String::new();
+    loop {
+        let pair: Vec<&str> = lines.next().into_iter().chain(others.next()).collect();
+        if pair.is_empty() {
+            break;
+        }
+        pair.iter().for_each(|line| mixed += &format!("{line}\n"));
+    }
+    let explained = explained(&[("mixed.log", &mixed)], &Asked::default());
+    for server in &explained.servers {
+        assert!(server.ranks.is_empty() && server.formula.is_none(), "{server:#?}");
+        assert!(server.advice.iter().all(|advice| advice.break_even.is_none() && advice.recommended.is_none()), "{:#?}", server.advice);
+        assert!(!server.answer.contains("GiB") && !server.answer.contains("up to there nothing failed"), "{}", server.answer);
+    }
+    assert!(
+        explained.servers.iter().any(|server| server.cause.as_ref().is_some_and(|cause| cause.class == CauseClass::FractionBelowWeights))
+    );
+}
+
+#[test]
+fn adapters_are_weights_to_the_sizing() {
+    // 28.00 - 78.50 * 0.1 = 20.15 GiB at 131,072 bytes.
+    let log = start(&[""], "0.9", "", "L", &["30.00"])
+        + "[2026-03-01 10:00:03] LoRA adapter loading starts: a. avail mem=30.00 GB\n[2026-03-01 10:00:03] LoRA adapter loading completes: a. avail mem=28.00 GB\n\
+           [2026-03-01 10:00:04] KV Cache is allocated. #tokens: 165068, K size: 10.08 GB, V size: 10.08 GB\n[2026-03-01 10:00:05] Memory pool end. avail mem=7.60 GB\n";
+    let server = one(&log);
+    assert!(server.contradictions.is_empty(), "{:?}", server.contradictions);
+    holds(server.formula.as_ref().expect("a formula").rest_gib, 20.15);
+}
+
+#[test]
+fn a_value_that_works_is_found_where_the_weights_leave_little() {
+    // 66.51 of 78.50 GiB: between 0.8473 and what leaves half of what the engine keeps back, there is room.
+    let log = start(&[""], "0.8", "", "KimiK25ForConditionalGeneration", &["11.99"]) + &traceback("", "a.py", NOT_ENOUGH);
+    let fraction = one(&log).advice.remove(0);
+    assert_eq!((fraction.direction, fraction.recommended), (Direction::Up, Some(0.88)), "{}", fraction.text);
+    let gives = fraction.gives.expect("what it gives");
+    holds(gives.tokens.expect("tokens"), 39_268.0);
+    holds(gives.headroom_gib.expect("room"), 9.42);
+    // Where the weights leave less than that, none works.
+    let none = one(&log.replace("avail mem=11.99", "avail mem=5.00").replace("mem usage=66.51", "mem usage=73.50")).advice.remove(0);
+    assert_eq!((none.direction, none.recommended), (Direction::None, None));
+}
