@@ -18,6 +18,8 @@
 pub mod causes;
 mod compare;
 mod document;
+#[cfg(test)]
+mod exact;
 pub mod facts;
 pub mod failure;
 pub mod judge;
@@ -34,6 +36,7 @@ use bystander_model::memory::{Advice, CauseClass, Certainty, Formula, Rank};
 pub use document::{Asked, document};
 pub use facts::Facts;
 pub use judge::judge;
+pub use sieve::Sieved;
 
 use crate::line::{self, LOOKED_AT, Line, Place};
 
@@ -182,13 +185,17 @@ impl Explainer {
 
     /// Takes the next bytes; lines may be cut anywhere between two calls.
     pub fn block(&mut self, bytes: &[u8]) {
+        self.sieved(bytes, &Sieved::of(bytes));
+    }
+
+    /// Takes the next bytes with what [`Sieved::of`] found in them, which may be looked for on another thread.
+    pub fn sieved(&mut self, bytes: &[u8], sieved: &Sieved) {
         self.bytes += bytes.len() as u64;
-        let mut rest = bytes;
+        let mut from = 0;
         if !self.partial.is_empty() {
-            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
             let room = LOOKED_AT.saturating_sub(self.partial.len());
-            self.partial.extend_from_slice(&rest[..end.min(room)]);
-            rest = &rest[end..];
+            self.partial.extend_from_slice(&bytes[..end.min(room)]);
             if bytes[..end].last() != Some(&b'\n') {
                 return;
             }
@@ -196,35 +203,46 @@ impl Explainer {
             if line.last() != Some(&b'\n') {
                 line.push(b'\n');
             }
-            self.lines(&line);
+            self.lines(&line, 0, &Sieved::of(&line));
+            from = end;
         }
-        let whole = memchr::memrchr(b'\n', rest).map_or(0, |end| end + 1);
-        self.lines(&rest[..whole]);
-        let tail = &rest[whole..];
+        let whole = memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1);
+        self.lines(&bytes[..whole], from, sieved);
+        let tail = &bytes[whole..];
         self.partial.extend_from_slice(&tail[..tail.len().min(LOOKED_AT)]);
     }
 
-    /// Whole lines.
-    fn lines(&mut self, text: &[u8]) {
+    /// Whole lines, from a place on, where one of them begins: the first, or the second.
+    fn lines(&mut self, text: &[u8], from: usize, sieved: &Sieved) {
         if self.lines == 0 {
-            self.zeros = memchr::memchr_iter(0, &text[..text.len().min(LOOKED_AT)]).count() as u64;
+            self.zeros = memchr::memchr_iter(0, &text[from..text.len().min(from + LOOKED_AT)]).count() as u64;
         }
-        let mut at = 0;
+        let before = self.lines - u64::from(from > 0);
+        let mut at = from;
+        let mut held = sieved.lines.iter();
         while at < text.len() {
-            let found = if self.hungry { Some(at) } else { sieve::find(text, at) };
-            let Some(found) = found else { break };
-            let start = memchr::memrchr(b'\n', &text[at..found]).map_or(at, |end| at + end + 1);
-            let end = memchr::memchr(b'\n', &text[found..]).map_or(text.len(), |end| found + end + 1);
-            self.lines += newlines(&text[at..start]) + 1;
-            if self.hungry || sieve::holds(&text[start..end]) {
-                self.line(&text[start..end]);
+            if self.hungry {
+                let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end + 1);
+                self.lines += 1;
+                self.line(&text[at..end]);
+                at = end;
+                continue;
             }
-            at = end;
+            let Some(next) = held.next() else { break };
+            // Where it was wanted for what stands before it, it was read.
+            if next.start >= at {
+                self.lines = before + next.before + 1;
+                self.line(&text[next.start..next.end]);
+                at = next.end;
+            }
         }
-        self.lines += newlines(&text[at..]);
+        self.lines = before + sieved.newlines;
     }
 
     fn line(&mut self, raw: &[u8]) {
+        if sieve::is_of_a_request(raw) {
+            return;
+        }
         let place = Place { source: self.source.clone(), line: self.lines };
         for cleaned in line::clean(raw) {
             let full = self.containers.len() >= CONTAINERS && !self.containers.contains_key(&cleaned.container);
@@ -246,7 +264,7 @@ impl Explainer {
             let mut line = std::mem::take(&mut self.partial);
             line.push(b'\n');
             self.is_cut = true;
-            self.lines(&line);
+            self.lines(&line, 0, &Sieved::of(&line));
         }
         let mut servers: Vec<(Option<String>, Facts)> = Vec::new();
         for (container, readers) in &mut self.containers {
@@ -270,8 +288,4 @@ impl Explainer {
         });
         Read { source: self.source, servers: servers.collect(), lines: self.lines, bytes: self.bytes, is_binary: self.zeros > 8 }
     }
-}
-
-fn newlines(text: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', text).count() as u64
 }

@@ -1,36 +1,36 @@
-//! Which lines may matter to any engine: a search through whole blocks, as fast as memory allows.
+//! Which lines may matter to any engine: a search through whole blocks, as fast as memory allows, for all texts of all engines at once.
 //!
-//! The engines' texts are too many for one pass of vector instructions. So the block is searched for few short pieces of them, and only a line that holds a
-//! piece is searched for the texts themselves.
+//! The texts are too many for one search by vector instructions. So every fourth place of a block is looked at alone: of each text of seven bytes and more
+//! four pieces of four bytes are known, one for each way in which the text may lie on these places. Which pieces is free but for that, and those are taken
+//! that servers print least while they serve. Where a piece is found, the text is compared, so what is found is exact. The few texts that are too short for
+//! that are searched for as they are.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
 use super::{ENGINES, spoken};
 
-/// Pieces of texts: rare in what servers print while they serve, and shared by many texts. A text without any of them stands for itself.
-const PIECES: &[&str] = &[
-    "mem",
-    "emory",
-    "rror",
-    "args",
-    "exit",
-    "NVIDIA ",
-    "glang",
-    "apturing ",
-    "block",
-    "kill",
-    "llreduce",
-    "dxgk",
-    "MIG",
-    "LLM",
-    "version",
-    "NCCL",
-    "_tokens=",
-    "KV ",
-    "Init ",
-    "oad",
+/// Bytes of a piece; also how far the places lie apart that are looked at.
+const PIECE: usize = 4;
+/// The least bytes of a text that hold a piece at one of these places, wherever the text begins.
+const WINDOW: usize = 2 * PIECE - 1;
+/// Places that are looked at before it is asked whether one of them held a piece.
+const GROUP: usize = 8;
+/// Bits of a hash: the table of all hashes stays in the nearest cache.
+const BITS: u32 = 15;
+
+/// What engines print while they serve: of a text, those pieces are searched for that do not stand here, where there are others.
+const SERVING: &[&str] = &[
+    "[2026-11-29 13:31:46 TP0] Decode batch, #running-req: 1, #full token: 900, full token usage: 0.01, cuda graph: True, accept len: 2.50, ",
+    "pre-allocated usage: 0.05, #retracted-req: 0, gen throughput (token/s): 12.34, #queue-req: 0, #pending-token: 0, #swa token: 9, swa token usage: 0.1, ",
+    "[2026-11-29 13:31:46 DP0 TP0] Prefill batch, #new-seq: 1, #new-token: 9, #cached-token: 0, token usage: 0.01, input throughput (token/s): 2.21, ",
+    "[2026-11-29 13:31:46] INFO:     127.0.0.1:30000 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK \"GET /health /metrics /v1/models /generate\" 400 Bad Request",
+    "(APIServer pid=2112) INFO 11-29 13:00:00 [loggers.py:127] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 9.9 tokens/s, ",
+    "Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 12.3%, Prefix cache hit rate: 0.0% SpecDecoding metrics: Mean acceptance length: 1.99, Accepted ",
+    "Receive: obj=GenerateReqInput(rid='0', text=None, input_ids=None, sampling_params={'max_new_tokens': 999, 'temperature': 0.7}, stream=True, Finish: out={",
+    "Received request cmpl-0: params: SamplingParams(n=1, presence_penalty=0.0, max_tokens=16, logprobs=None), prompt_token_ids: None, Added request chatcmpl-0.",
 ];
 
 /// Every text of every engine, those that hold another one left out: they would find the same lines twice.
@@ -41,57 +41,244 @@ static TEXTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     texts.iter().copied().filter(|text| !texts.iter().any(|other| other != text && text.contains(other))).collect()
 });
 
-/// The pieces, and the texts that hold none.
-static COARSE: LazyLock<Regex> = LazyLock::new(|| {
-    let mut pieces: Vec<&str> =
-        TEXTS.iter().map(|text| PIECES.iter().find(|piece| text.contains(**piece)).unwrap_or(text)).copied().collect();
-    pieces.sort_unstable();
-    pieces.dedup();
-    any_of(&pieces)
-});
+static SIEVE: LazyLock<Sieve> = LazyLock::new(|| Sieve::new(&TEXTS));
 
-static FINE: LazyLock<Regex> = LazyLock::new(|| any_of(&TEXTS));
+/// The lines of a block that hold a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sieved {
+    /// Line ends in the block.
+    pub(super) newlines: u64,
+    /// Those of its whole lines that hold a text, in order.
+    pub(super) lines: Vec<Held>,
+}
+
+/// A line that holds a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Where it begins, and ends behind its line end.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Line ends in the block before it.
+    pub(super) before: u64,
+}
+
+impl Sieved {
+    /// Looks through a block, which may begin and end within lines; what stands behind its last line end is passed over.
+    #[must_use]
+    pub fn of(block: &[u8]) -> Self {
+        let whole = &block[..memchr::memrchr(b'\n', block).map_or(0, |end| end + 1)];
+        let (mut lines, mut at, mut newlines) = (Vec::new(), 0, 0);
+        for place in SIEVE.places(whole) {
+            // The line was found by another text.
+            if place < at {
+                continue;
+            }
+            let start = memchr::memrchr(b'\n', &whole[at..place]).map_or(at, |end| at + end + 1);
+            newlines += count(&whole[at..start]);
+            at = line_end(whole, place);
+            lines.push(Held { start, end: at, before: newlines });
+            newlines += 1;
+        }
+        Self { newlines: newlines + count(&whole[at..]), lines }
+    }
+}
+
+fn count(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
+/// Where the line of a place ends, its line end included.
+fn line_end(text: &[u8], place: usize) -> usize {
+    memchr::memchr(b'\n', &text[place..]).map_or(text.len(), |end| place + end + 1)
+}
+
+/// Whether a line is a request or its answer, logged with all that somebody has written: nobody's word on this server, whatever stands in it.
+pub(super) fn is_of_a_request(line: &[u8]) -> bool {
+    static CONTENT: LazyLock<Regex> =
+        LazyLock::new(|| any_of(&["ReqInput(", "SamplingParams(", "Received request ", "Generated response "]));
+    CONTENT.is_match(line)
+}
+
+/// Texts, ready to be searched for.
+struct Sieve {
+    /// What is behind each hash of a piece: nothing for 0, else a bucket.
+    table: Box<[u8; 1 << BITS]>,
+    buckets: Vec<Vec<Piece>>,
+    /// The texts that are too short.
+    short: Regex,
+}
+
+/// A piece of a text.
+struct Piece {
+    bytes: [u8; PIECE],
+    text: &'static str,
+    /// Where in the text it stands.
+    at: usize,
+}
+
+impl Sieve {
+    fn new(texts: &[&'static str]) -> Self {
+        let usual: BTreeSet<&[u8]> = SERVING.iter().flat_map(|line| line.as_bytes().windows(PIECE)).collect();
+        let mut sieve =
+            Self { table: Box::new([0; 1 << BITS]), buckets: (0..256).map(|_| Vec::new()).collect(), short: any_of(&short(texts)) };
+        let mut taken: BTreeSet<&[u8]> = BTreeSet::new();
+        for text in texts.iter().copied().filter(|text| text.len() >= WINDOW) {
+            for residue in 0..PIECE {
+                // A piece that another text is known by as well costs nothing.
+                let places = (residue..=text.len() - PIECE).step_by(PIECE).map(|at| (at, &text.as_bytes()[at..at + PIECE]));
+                let best = places.min_by_key(|(_, piece)| (usual.contains(piece), !taken.contains(piece)));
+                let Some((at, piece)) = best else { continue };
+                taken.insert(piece);
+                sieve.add(text, at);
+            }
+        }
+        sieve
+    }
+
+    fn add(&mut self, text: &'static str, at: usize) {
+        let Some(bytes) = text.as_bytes()[at..].first_chunk::<PIECE>().copied() else { return };
+        let slot = &mut self.table[hash(bytes)];
+        if *slot == 0 {
+            *slot = u8::try_from(hash(bytes) % 255 + 1).unwrap_or(u8::MAX);
+        }
+        self.buckets[usize::from(*slot)].push(Piece { bytes, text, at });
+    }
+
+    /// A place in each line that holds a text, in order; of one line there may be several.
+    fn places(&self, block: &[u8]) -> Vec<usize> {
+        let mut places = Vec::new();
+        self.long(block, &mut places);
+        let long = places.len();
+        let mut from = 0;
+        while let Some(found) = self.short.shortest_match_at(block, from) {
+            places.push(found - 1);
+            from = line_end(block, found - 1);
+        }
+        if long > 0 && long < places.len() {
+            places.sort_unstable();
+        }
+        places
+    }
+
+    fn long(&self, block: &[u8], places: &mut Vec<usize>) {
+        let (pieces, _) = block.as_chunks::<PIECE>();
+        let (groups, rest) = pieces.as_chunks::<GROUP>();
+        let mut passed = 0;
+        for (nth, group) in groups.iter().enumerate() {
+            let found = group.iter().fold(0, |found, piece| found | self.table[hash(*piece)]);
+            if found != 0 {
+                self.compare(block, nth * GROUP, group, &mut passed, places);
+            }
+        }
+        self.compare(block, groups.len() * GROUP, rest, &mut passed, places);
+    }
+
+    /// Compares the texts whose pieces are among these, the first of which is the piece `first` of the block; `passed` is where the line ends that was
+    /// found last.
+    #[cold]
+    fn compare(&self, block: &[u8], first: usize, pieces: &[[u8; PIECE]], passed: &mut usize, places: &mut Vec<usize>) {
+        for (nth, bytes) in pieces.iter().enumerate() {
+            let place = (first + nth) * PIECE;
+            let slot = self.table[hash(*bytes)];
+            if slot == 0 || place < *passed {
+                continue;
+            }
+            let stands = |piece: &&Piece| {
+                let begins = place.checked_sub(piece.at);
+                piece.bytes == *bytes && begins.is_some_and(|begins| block[begins..].starts_with(piece.text.as_bytes()))
+            };
+            if self.buckets[usize::from(slot)].iter().any(|piece| stands(&piece)) {
+                places.push(place);
+                *passed = line_end(block, place);
+            }
+        }
+    }
+}
+
+/// The hash of a piece: Fibonacci's multiplication spreads what is alike.
+fn hash(piece: [u8; PIECE]) -> usize {
+    (u32::from_le_bytes(piece).wrapping_mul(0x9e37_79b1) >> (u32::BITS - BITS)) as usize
+}
+
+fn short(texts: &[&'static str]) -> Vec<&'static str> {
+    texts.iter().copied().filter(|text| text.len() < WINDOW).collect()
+}
 
 fn any_of(texts: &[&str]) -> Regex {
     let pattern = texts.iter().map(|text| regex::escape(text)).collect::<Vec<_>>().join("|");
     Regex::new(&format!("(?-u:{pattern})")).expect("escaped literals")
 }
 
-/// The place of a byte in the next line, from a place on, that may hold a text.
-pub(super) fn find(block: &[u8], from: usize) -> Option<usize> {
-    COARSE.shortest_match_at(block, from).map(|end| end - 1)
-}
-
-/// Whether a line holds a text.
-pub(super) fn holds(line: &[u8]) -> bool {
-    FINE.is_match(line)
+/// Whether a line holds a text, looked for one by one.
+#[cfg(test)]
+pub(super) fn holds_plainly(line: &[u8]) -> bool {
+    TEXTS.iter().any(|text| memchr::memmem::find(line, text.as_bytes()).is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{TEXTS, find, holds};
+    use proptest::prelude::*;
+
+    use super::{Held, SERVING, Sieved, TEXTS, WINDOW, holds_plainly, short};
+
+    /// The lines that hold a text, looked for one by one.
+    fn plainly(block: &[u8]) -> Sieved {
+        let (mut at, mut newlines, mut lines) = (0, 0, Vec::new());
+        for line in block.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            if holds_plainly(line) {
+                lines.push(Held { start: at, end: at + line.len(), before: newlines });
+            }
+            at += line.len();
+            newlines += 1;
+        }
+        Sieved { newlines, lines }
+    }
 
     #[test]
-    fn no_text_is_passed_over() {
+    fn no_text_is_passed_over_wherever_it_lies() {
         for text in TEXTS.iter() {
-            let block = format!("nothing here\nx {text} y\nnothing\n");
-            assert!(holds(format!("x {text} y").as_bytes()), "{text}");
-            let at = find(block.as_bytes(), 0).unwrap_or_else(|| panic!("{text} is passed over"));
-            assert!((13..block.len() - 9).contains(&at), "{text} is found at {at}");
+            for shift in 0..80 {
+                let block = format!("nothing\n{}{text}\nnothing\n", ".".repeat(shift));
+                let held = Held { start: 8, end: 8 + shift + text.len() + 1, before: 1 };
+                assert_eq!(Sieved::of(block.as_bytes()), Sieved { newlines: 3, lines: vec![held] }, "{text} at {shift}");
+            }
         }
         assert!(TEXTS.len() > 80 && TEXTS.len() < 160, "{}", TEXTS.len());
+        assert!(short(&TEXTS).len() <= 16, "short texts cost a search of their own, which is fast for few: {:?}", short(&TEXTS));
+        assert!(short(&TEXTS).iter().all(|text| text.len() < WINDOW));
     }
 
     #[test]
     fn lines_of_a_server_that_serves_are_passed_over() {
-        for line in [
-            "[2026-11-29 13:31:46 TP0] Decode batch. #running-req: 1, #token: 900, token usage: 0.01, cuda graph: True, gen throughput (token/s): 12.34, #queue-req: 0, ",
-            "[2026-11-29 13:31:46 TP0] Prefill batch. #new-seq: 1, #new-token: 9, #cached-token: 0, token usage: 0.01, #running-req: 3, #queue-req: 0, ",
-            "[2026-11-29 13:31:46] INFO:     127.0.0.1:30000 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK",
-        ] {
-            assert_eq!(find(line.as_bytes(), 0), None, "{line}");
+        for line in SERVING {
+            assert_eq!(Sieved::of(format!("{line}\n").as_bytes()), Sieved { newlines: 1, lines: Vec::new() }, "{line}");
         }
-        let stats = "INFO 11-29 13:00:00 [loggers.py:127] Engine 000: Avg prompt throughput: 1.0 tokens/s, Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 12.3%";
-        assert!(!holds(stats.as_bytes()));
+    }
+
+    #[test]
+    fn a_text_across_the_end_of_a_line_or_of_the_block_is_none() {
+        for block in ["avail mem\n=", "avail mem=", "", "\n", "GiB", "x\nGiB"] {
+            assert_eq!(Sieved::of(block.as_bytes()).lines, [], "{block:?}");
+        }
+        assert_eq!(Sieved::of(b"GiB GiB avail mem= GiB\nGiB\nx\n\nWSL\nWS").lines.len(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn the_same_lines_are_found_as_one_by_one(
+            parts in proptest::collection::vec((0..200_usize, 0..12_usize, "[a-z \n#=.()]{0,9}", 0..40_usize), 0..60)
+        ) {
+            let mut block = String::new();
+            for (text, cut, between, end) in parts {
+                let text = TEXTS[text % TEXTS.len()];
+                let from = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= cut / 4).last().unwrap_or(0);
+                block.push_str(&text[from..]);
+                block.push_str(&between);
+                if end < 10 {
+                    block.push('\n');
+                }
+            }
+            prop_assert_eq!(Sieved::of(block.as_bytes()), plainly(block.as_bytes()));
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! The lines of a start: what each says, by the text that it holds.
 
+use std::sync::LazyLock;
+
 use bystander_model::budget::Figure;
 use bystander_model::memory::Phase;
+use regex::Regex;
 
 use super::text::{add, after, gigabytes, scaled, sum_after, tp_rank};
 use super::{Start, names};
@@ -72,7 +75,8 @@ const ANYBODY: &[&str] = &["Application startup complete", "Registering ", "llre
 pub(super) const TEXTS: &[&str] = &[
     "avail mem=",
     "mem usage",
-    "#tokens: ",
+    "KV Cache is allocated",
+    "KV cache allocated",
     "Init torch distributed",
     "Init parallel begin",
     "Using KV cache dtype",
@@ -128,7 +132,12 @@ pub(super) struct At<'a> {
 
 /// Reads a line; says whether it is one of SGLang's own.
 pub(super) fn take(start: &mut Start, label: &str, text: &str, place: &Place) -> bool {
-    let Some((at, (sought, take))) = LINES.iter().find_map(|line| text.find(line.0).map(|at| (at, line))) else {
+    static ANY: LazyLock<Regex> = LazyLock::new(|| {
+        let texts: Vec<String> = LINES.iter().map(|(text, _)| regex::escape(text)).collect();
+        Regex::new(&texts.join("|")).expect("escaped literals")
+    });
+    let found = ANY.is_match(text).then(|| LINES.iter().find_map(|line| text.find(line.0).map(|at| (at, line)))).flatten();
+    let Some((at, (sought, take))) = found else {
         if start.is_ours && start.facts.served.is_none() && is_on_memory(text) {
             At { start, label, text, place }.note_first(names::UNKNOWN);
         }
