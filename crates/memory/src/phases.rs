@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use bystander_model::ids::TimeNs;
 use bystander_model::memory::Phase;
 use bystander_model::reading::{LogBlock, PhaseBegan};
 use regex::{Regex, RegexSet};
@@ -24,6 +25,8 @@ enum Said {
     Loaded,
     /// The pools are there.
     Pools,
+    /// Graphs are captured, or were, and the line says for how long.
+    Captures,
     /// The HTTP server listens; for an engine that is warm by then, it serves.
     Listens,
     /// The engine warms up by a request of its own after it listens.
@@ -31,7 +34,7 @@ enum Said {
 }
 
 /// Texts of lines, and what they say; the first one counts. The engines: SGLang 0.4.3 to 0.5.23, vLLM 0.8 to 0.33.
-const TEXTS: [(&str, Said); 17] = [
+const TEXTS: [(&str, Said); 19] = [
     ("server_args=", Said::WarmsUpLate),
     ("Init torch distributed begin", Said::Begins(Phase::ParallelInit)),
     ("Init parallel begin", Said::Begins(Phase::ParallelInit)),
@@ -47,13 +50,14 @@ const TEXTS: [(&str, Said); 17] = [
     ("Loading drafter model", Said::LoadsDraft),
     ("Model loading took", Said::Loaded),
     ("KV cache size: ", Said::Loaded),
+    // A progress bar, which vLLM draws while it captures and not before, and the line where none was drawn.
+    ("Capturing CUDA graphs (", Said::Captures),
+    ("Graph capturing finished in ", Said::Captures),
     ("init engine (profile, create kv cache, warmup model)", Said::Begins(Phase::WarmUp)),
     ("Application startup complete", Said::Listens),
 ];
 /// Ranks that are told apart.
 const RANKS: usize = 1024;
-/// A progress bar, which vLLM draws while it captures and not before.
-const CAPTURES: &str = "Capturing CUDA graphs (";
 
 /// Follows a log through its phases, in bounded memory.
 #[derive(Debug, Default)]
@@ -71,7 +75,7 @@ impl Phases {
     /// Takes the next lines of a stream.
     pub fn block(&mut self, block: &LogBlock<'_>) {
         static ANY: LazyLock<Regex> = LazyLock::new(|| {
-            let texts: Vec<String> = TEXTS.iter().map(|(text, _)| regex::escape(text)).chain([regex::escape(CAPTURES)]).collect();
+            let texts: Vec<String> = TEXTS.iter().map(|(text, _)| regex::escape(text)).collect();
             Regex::new(&texts.join("|")).expect("escaped literals")
         });
         if self.now == Some(Phase::Serving) {
@@ -79,7 +83,10 @@ impl Phases {
         }
         for line in block.candidates(|text, from| ANY.find_at(text, from).map(|found| found.start())) {
             if let Some(phase) = self.line(line.text) {
-                self.begun.push(PhaseBegan { name: phase.name(), stream: line.stream, line: line.number, time: line.time });
+                // A bar is one line, which ends when all is captured: its phase began as long before as it says.
+                let since = if phase == Phase::GraphCapture { line.time.0.saturating_sub(captured_for(line.text)) } else { line.time.0 };
+                let time = self.begun.last().map_or(since, |last| since.max(last.time.0.min(line.time.0)));
+                self.begun.push(PhaseBegan { name: phase.name(), stream: line.stream, line: line.number, time: TimeNs(time) });
             }
         }
     }
@@ -94,13 +101,11 @@ impl Phases {
     fn line(&mut self, text: &str) -> Option<Phase> {
         static EACH: LazyLock<RegexSet> =
             LazyLock::new(|| RegexSet::new(TEXTS.iter().map(|(text, _)| regex::escape(text))).expect("escaped literals"));
-        if text.contains(CAPTURES) {
-            return self.reach(Phase::GraphCapture);
-        }
         let said = EACH.matches(text).iter().next().map(|at| TEXTS[at].1)?;
         match said {
             Said::Begins(Phase::WarmUp) if text.contains("is larger than") => None,
             Said::Begins(phase) => self.reach(phase),
+            Said::Captures => self.reach(Phase::GraphCapture),
             Said::Loads => {
                 let again = self.loaded.contains(label(text));
                 if self.loaded.len() < RANKS {
@@ -140,6 +145,17 @@ impl Phases {
         self.now = Some(phase);
         Some(phase)
     }
+}
+
+/// For how long graphs have been captured, as a line says it, in nanoseconds: a bar by its clock (`67/67 [00:05<00:00, 12.9it/s]`), or the line at the end
+/// (`Graph capturing finished in 22 secs`). Of bars that follow one another each has its own clock.
+fn captured_for(text: &str) -> u64 {
+    static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\[(?:([0-9]{1,3}):)?([0-9]{1,2}):([0-9]{2})<|capturing finished in ([0-9]{1,6}) sec").expect("a literal pattern")
+    });
+    let Some(clock) = CLOCK.captures_iter(text).last() else { return 0 };
+    let number = |group: usize| clock.get(group).and_then(|part| part.as_str().parse::<u64>().ok()).unwrap_or(0);
+    (number(1) * 3600 + number(2) * 60 + number(3) + number(4)) * 1_000_000_000
 }
 
 /// The labels of a rank in the brackets of a line of SGLang, such as `TP3`, with the time before them cut off; empty where there are none.
@@ -207,6 +223,26 @@ mod tests {
         ]);
         let wanted = [("parallel_init", 1), ("weight_load", 2), ("pool_sizing", 3), ("graph_capture", 5), ("warm_up", 6), ("serving", 7)];
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn graphs_are_captured_from_where_their_bar_began_and_never_before_the_pools() {
+        let at = |second: u64, text: &str, phases: &mut Phases| {
+            let text = format!("{text}\n");
+            phases.block(&LogBlock { stream: Stream::Stderr, first: second, time: TimeNs(second * 1_000_000_000), text: &text });
+        };
+        let begun = |last: (u64, &str)| {
+            let mut phases = Phases::default();
+            at(10, "INFO 11-29 13:00:09 [gpu_model_runner.py:2] Model loading took 14.99 GiB memory and 7.1 seconds", &mut phases);
+            at(12, "INFO 11-29 13:00:12 [kv_cache_utils.py:3] GPU KV cache size: 477,456 tokens", &mut phases);
+            at(last.0, last.1, &mut phases);
+            phases.begun().iter().map(|phase| (phase.name, phase.time.0 / 1_000_000_000)).collect::<Vec<_>>()
+        };
+        let bar = "\rCapturing CUDA graphs (PIECEWISE):   0%|  | 0/67 [00:00<?, ?it/s]\rCapturing CUDA graphs (PIECEWISE): 100%|██| 67/67 [00:05<00:00, 12.9it/s]";
+        assert_eq!(begun((20, bar)), [("pool_sizing", 10), ("graph_capture", 15)]);
+        assert_eq!(begun((20, "INFO Graph capturing finished in 3 secs, took 0.52 GiB")), [("pool_sizing", 10), ("graph_capture", 17)]);
+        assert_eq!(begun((20, "INFO Graph capturing finished in 99 secs, took 0.52 GiB")), [("pool_sizing", 10), ("graph_capture", 10)]);
+        assert_eq!(begun((20, "Capturing CUDA graphs (FULL): 1/2 [99999999:99:99<")), [("pool_sizing", 10), ("graph_capture", 20)]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) use watch::{GpuWatch, Pace, TITLE, Wanted};
 
 /// More GPUs than any machine has; a driver that says otherwise is not believed.
 const MOST: u32 = 1024;
+/// `NVML_DEVICE_MIG_ENABLE`.
+const MIG_IS_ON: u32 = 1;
 
 /// Why nothing can be told of GPUs.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +122,22 @@ impl Driver {
             gpu(&device, device.index().ok()?).ok()
         };
         uuids.iter().filter_map(again).collect()
+    }
+
+    /// The GPUs that are divided into slices (MIG), by index, with the names of their slices as far as they are told.
+    #[must_use]
+    pub fn sliced(&self) -> Vec<(u32, Vec<String>)> {
+        let count = self.nvml.device_count().unwrap_or(0).min(MOST);
+        let slices = |index: u32| {
+            let device = self.nvml.device_by_index(index).ok()?;
+            if device.mig_mode().ok()?.current != MIG_IS_ON {
+                return None;
+            }
+            let most = device.mig_device_count().unwrap_or(0).min(MOST);
+            let names = (0..most).filter_map(|slice| device.mig_device_by_index(slice).and_then(|slice| slice.name()).ok());
+            Some((index, names.collect()))
+        };
+        (0..count).filter_map(slices).collect()
     }
 
     /// The UUID of the GPU that a slice of one (MIG) lies on.

@@ -30,6 +30,8 @@ pub struct GpusHere {
     pub absent: Vec<String>,
     /// GPUs that did not answer at the start: index, and why.
     pub silent: Vec<(u32, String)>,
+    /// GPUs that are divided into slices (MIG): index, and the names of the slices.
+    pub sliced: Vec<(u32, Vec<String>)>,
 }
 
 /// One sample of the machine and of the processes that are watched.
@@ -66,6 +68,7 @@ impl MemoryWatch {
             Ok(driver) => {
                 look = driver.look();
                 here.driver = driver.version();
+                here.sliced = driver.sliced();
                 if look.gpus.is_empty() && look.silent.is_empty() {
                     here.absent.push("the driver shows no GPU".to_owned());
                 }

@@ -31,6 +31,8 @@ pub struct StubGpu {
     pub reserved: u64,
     /// Whether it does not answer.
     pub silent: bool,
+    /// The slices (MIG) that it is divided into, such as `1g.10gb`.
+    pub slices: Vec<&'static str>,
     /// The processes on it with their memory; `None` where the driver does not tell.
     pub processes: Vec<(u32, Option<u64>)>,
 }
@@ -91,6 +93,9 @@ impl Nvml {
         for (index, gpu) in gpus.iter().enumerate() {
             if gpu.silent {
                 writeln!(text, "silent {index}").expect("a string takes any text");
+            }
+            for slice in &gpu.slices {
+                writeln!(text, "slice {index} {slice}").expect("a string takes any text");
             }
             for (pid, held) in &gpu.processes {
                 let bytes = held.map_or_else(|| "-1".to_owned(), |held| (held * MIB).to_string());

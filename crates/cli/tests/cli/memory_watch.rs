@@ -261,7 +261,10 @@ fn a_gpu_that_falls_silent_is_told_with_the_time() {
     assert!(gpus[0]["silent_from_s"].is_null() && gpus[1]["silent_from_s"].as_f64() > Some(0.0), "{gpus:#}");
     assert!(gpus[1]["after_bytes"].is_null() && gpus[0]["after_bytes"] == 100 << 20, "{gpus:#}");
     // One that is silent from the start is named, and the others are watched.
+    nvml.show(&[StubGpu { slices: vec!["1g.10gb", "3g.40gb"], ..StubGpu::holding(100) }, StubGpu { silent: true, ..StubGpu::holding(50) }]);
     let ran = with(&nvml, watch(&world, &["--for", "100ms"])).run().exits(0);
+    let said = folded(&ran.stdout);
+    assert!(said.contains("GPU 0 is divided into slices by MIG (Stand-in MIG 1g.10gb, Stand-in MIG 3g.40gb)"), "{}", ran.stdout);
     assert!(ran.stdout.contains("GPU 1 does not answer") && ran.stdout.contains("GPU 0"), "{}", ran.stdout);
 }
 

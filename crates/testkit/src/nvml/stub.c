@@ -3,6 +3,7 @@
  *   gpu TOTAL_BYTES HELD_BYTES [RESERVED_BYTES]     one line a GPU, in the order of their indices
  *   process GPU_INDEX PID BYTES                     BYTES of -1: not told
  *   silent GPU_INDEX                                a GPU that has fallen off the bus
+ *   slice GPU_INDEX NAME                            a slice (MIG) of a GPU
  *
  * For every question about processes one byte is added to a file of the same name with `.asked` behind it: a test can wait until it was asked.
  *
@@ -13,19 +14,19 @@
 #include <string.h>
 
 enum { SUCCESS = 0, INVALID = 2, NOT_FOUND = 6, TOO_SMALL = 7, NO_DRIVER = 9, LOST = 15 };
-enum { GPUS = 64, PROCESSES = 512 };
+enum { GPUS = 64, PROCESSES = 512, SLICES = 7, SLICE_HANDLES = 1000 };
 
 typedef struct { unsigned version; unsigned long long total, reserved, available, used; } memory_v2;
 typedef struct { unsigned pid; unsigned long long used; unsigned gpu_instance, compute_instance; } process_info;
 
-static struct { unsigned long long total, held, reserved; int silent; } gpus[GPUS];
+static struct { unsigned long long total, held, reserved; int silent, slices; char slice[SLICES][64]; } gpus[GPUS];
 static struct { int gpu; unsigned pid; unsigned long long used; } processes[PROCESSES];
 static int gpu_count, process_count;
 
 static void read_script(void) {
     const char *path = getenv("BYSTANDER_STUB_NVML");
     FILE *file = path ? fopen(path, "r") : NULL;
-    char line[256];
+    char line[256], name[64];
     gpu_count = process_count = 0;
     if (!file) return;
     while (fgets(line, sizeof line, file)) {
@@ -37,6 +38,7 @@ static void read_script(void) {
             gpus[gpu_count].total = total;
             gpus[gpu_count].held = held;
             gpus[gpu_count].reserved = reserved;
+            gpus[gpu_count].slices = 0;
             gpus[gpu_count++].silent = 0;
         } else if (sscanf(line, "process %d %u %lld", &gpu, &pid, &used) == 3 && process_count < PROCESSES) {
             processes[process_count].gpu = gpu;
@@ -44,6 +46,8 @@ static void read_script(void) {
             processes[process_count++].used = (unsigned long long)used;
         } else if (sscanf(line, "silent %d", &gpu) == 1 && gpu >= 0 && gpu < gpu_count) {
             gpus[gpu].silent = 1;
+        } else if (sscanf(line, "slice %d %63s", &gpu, name) == 2 && gpu >= 0 && gpu < gpu_count && gpus[gpu].slices < SLICES) {
+            strcpy(gpus[gpu].slice[gpus[gpu].slices++], name);
         }
     }
     fclose(file);
@@ -119,7 +123,33 @@ int nvmlDeviceGetUUID(void *device, char *text, unsigned length) {
     return error;
 }
 
+int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending) {
+    int error = check(device);
+    if (!error) *current = *pending = gpus[at(device)].slices > 0;
+    return error;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count) {
+    int error = check(device);
+    if (!error) *count = SLICES;
+    return error;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **slice) {
+    int error = check(device);
+    if (error) return error;
+    if ((int)index >= gpus[at(device)].slices) return NOT_FOUND;
+    *slice = (void *)(long)(SLICE_HANDLES + at(device) * SLICES + (int)index);
+    return SUCCESS;
+}
+
 int nvmlDeviceGetName(void *device, char *text, unsigned length) {
+    int slice = (int)(long)device - SLICE_HANDLES;
+    if (slice >= 0 && slice < GPUS * SLICES) {
+        read_script();
+        snprintf(text, length, "Stand-in MIG %s", gpus[slice / SLICES].slice[slice % SLICES]);
+        return SUCCESS;
+    }
     int error = check(device);
     if (!error) snprintf(text, length, "Stand-in %d", at(device));
     return error;

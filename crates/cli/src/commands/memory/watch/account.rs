@@ -26,6 +26,7 @@ pub(super) fn account(of: Account, here: &GpusHere, seen: Seen, output: &mut Out
     let Seen { samples, cost: [host, gpus], wall_s, lost } = seen;
     let mut notes = of.notes;
     notes.extend(here.silent.iter().map(|(index, why)| format!("GPU {index} does not answer: {why}")));
+    notes.extend(here.sliced.iter().map(|(index, slices)| sliced(*index, slices)));
     if let Some(lost) = lost {
         output.advice(&lost);
         notes.push("not every sample is in the file of --output".to_owned());
@@ -57,6 +58,14 @@ pub(super) fn account(of: Account, here: &GpusHere, seen: Seen, output: &mut Out
         samples,
         notes,
     }
+}
+
+/// What it means for the figures of a GPU that it is divided.
+fn sliced(index: u32, slices: &[String]) -> String {
+    let names = if slices.is_empty() { String::new() } else { format!(" ({})", slices.join(", ")) };
+    format!(
+        "GPU {index} is divided into slices by MIG{names}: its figures are those of the whole GPU, and a process has the memory of its own slice alone"
+    )
 }
 
 fn told_by(numbering: &Numbering) -> String {

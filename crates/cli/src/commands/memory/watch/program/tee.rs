@@ -81,7 +81,7 @@ impl Reading {
     }
 }
 
-/// Cuts a stream into whole lines.
+/// Cuts a stream into whole lines; what a progress bar has drawn so far is one as well, since its line ends when all is done.
 struct Lines {
     /// The number of the line that is open.
     first: u64,
@@ -90,8 +90,9 @@ struct Lines {
 
 impl Lines {
     fn take(&mut self, bytes: &[u8], mut read: impl FnMut(u64, &[u8])) {
-        let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else { return self.keep(bytes) };
-        let (whole, rest) = bytes.split_at(end + 1);
+        let Some(end) = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) else { return self.keep(bytes) };
+        let is_bar = bytes[end] == b'\r';
+        let (whole, rest) = bytes.split_at(if is_bar { bytes.len() } else { end + 1 });
         if self.open.is_empty() {
             read(self.first, whole);
         } else {
@@ -134,6 +135,22 @@ mod tests {
     fn lines_are_whole_wherever_the_stream_was_cut() {
         assert_eq!(cut(&[b"a\nb", b"c", b"d\ne\n", b"f"]), [(1, "a\n".into()), (2, "bcd\ne\n".into()), (4, "f".into())]);
         assert_eq!(cut(&[b"", b"\n"]), [(1, "\n".into())]);
+    }
+
+    #[test]
+    fn a_bar_is_read_while_it_is_drawn() {
+        let found = cut(&[b"a\n", b"\rCapturing 0%", b"\rCapturing 50%", b"\rCapturing 100%\n", b"next\r\n", b"x\r", b"\ny"]);
+        let wanted = [
+            (1, "a\n"),
+            (2, "\rCapturing 0%"),
+            (2, "\rCapturing 50%"),
+            (2, "\rCapturing 100%\n"),
+            (3, "next\r\n"),
+            (4, "x\r"),
+            (4, "\n"),
+            (5, "y"),
+        ];
+        assert_eq!(found, wanted.map(|(line, text)| (line, text.to_owned())));
     }
 
     #[test]
