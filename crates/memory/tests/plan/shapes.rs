@@ -9,7 +9,7 @@ use bystander_memory::version::Release;
 use bystander_model::memory::Column;
 use serde_json::Value;
 
-use crate::ask::{column, newest, on};
+use crate::ask::{column, model, newest, on};
 
 fn shape(name: &str) -> Value {
     let file = format!("{}/tests/fixtures/shapes.json", env!("CARGO_MANIFEST_DIR"));
@@ -35,8 +35,14 @@ fn sglang_gives_other_shapes_what_its_own_code_gave() {
     for (name, gpu, tokens) in [("sim-dsv3", "24GiB", 1_379_784.0), ("sim-gemma3", "80GiB", 456_684.0)] {
         assert_eq!(found(name, gpu, 1, None).value, tokens, "{name}");
     }
-    for (name, gpu, tokens) in [("sim-qwen3", "80GiB", 255_138.0), ("sim-qwen3moe", "80GiB", 104_292.0)] {
-        let figure = found(name, gpu, 1, None);
+    for (name, gpu, tensor, fraction, tokens) in [
+        ("sim-qwen3", "80GiB", 1, None, 255_138.0),
+        ("sim-qwen3", "48GiB", 2, Some(0.8), 315_960.0),
+        ("sim-qwen3moe", "80GiB", 1, None, 104_292.0),
+        ("sim-gemma3", "24GiB", 2, Some(0.75), 205_861.0),
+        ("sim-dsv3", "40GiB", 2, Some(0.6), 1_754_878.0),
+    ] {
+        let figure = found(name, gpu, tensor, fraction);
         assert!(figure.low <= tokens && tokens <= figure.high && (figure.value / tokens - 1.0).abs() < 0.003, "{name}: {figure:?}");
     }
 }
@@ -106,6 +112,27 @@ fn what_is_not_modelled_has_no_number() {
     let own = serde_json::json!([{"attention": {"n_heads_in_group": 8, "no_op": false}}]);
     assert!(refused("llama-70b-fp8dyn-kvfp8", "block_configs", own).contains("block_configs"));
     assert!(refused("hunyuan-a13b", "use_cla", true.into()).contains("use_cla"));
+}
+
+#[test]
+fn checkpoints_are_as_large_as_the_parameters_that_vllm_makes_of_them() {
+    for (name, bytes) in [
+        ("command-r-plus", 207_621_349_376),
+        ("command-r7b", 16_056_066_048),
+        ("deepseek-v2-lite", 31_412_968_448),
+        ("exaone-4-32b", 64_006_432_768),
+        ("gemma-2-9b", 18_483_411_968),
+        ("mistral-7b-v0.1", 14_483_464_192),
+        ("olmo2-13b", 27_432_396_800),
+        ("phi-4", 29_319_014_400),
+        ("seed-oss-36b", 72_302_209_024),
+    ] {
+        let (_, checkpoint) = model(&text(name));
+        assert_eq!(checkpoint.map(|checkpoint| checkpoint.bytes()), Some(bytes), "{name}");
+    }
+    // 106 billion parameters, and the layer that predicts a further token, with embeddings of its own.
+    let gib = model(&text("glm-4.5-air")).1.expect("a checkpoint").bytes() as f64 / 1_073_741_824.0;
+    assert!((gib - 205.764).abs() < 0.001, "{gib}");
 }
 
 #[test]

@@ -36,6 +36,15 @@ pub(super) fn attention(list: &mut List<'_>, config: &Config, shape: &Shape, fam
         list.plain(format!("{at}.self_attn.q_norm.weight"), &[width]);
         list.plain(format!("{at}.self_attn.k_norm.weight"), &[width]);
     }
+    if family == Family::WideNormed {
+        list.plain(format!("{at}.self_attn.q_norm.weight"), &[shape.heads * width]);
+        list.plain(format!("{at}.self_attn.k_norm.weight"), &[kv_heads * width]);
+    }
+    if matches!(family, Family::OneNorm | Family::GlmExperts) && config.flag("use_qk_norm") == Some(true) {
+        let rows = |heads| if family == Family::OneNorm { vec![heads, width] } else { vec![width] };
+        list.plain(format!("{at}.self_attn.q_norm.weight"), &rows(shape.heads));
+        list.plain(format!("{at}.self_attn.k_norm.weight"), &rows(kv_heads));
+    }
     Ok(())
 }
 

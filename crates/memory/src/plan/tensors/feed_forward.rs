@@ -19,9 +19,14 @@ pub(super) fn feed_forward(
     let dense = || shape.intermediate.ok_or(ConfigError::Missing { field: "intermediate_size" });
     let experts = shape.experts.ok_or(ConfigError::Missing { field: "num_experts" });
     match family {
-        Family::Plain | Family::Biased | Family::Normed | Family::Gemma | Family::Gemma2 | Family::Gemma3 => {
-            gated(list, shape, &format!("{at}.mlp"), dense()?)
-        }
+        Family::Plain
+        | Family::Biased
+        | Family::Normed
+        | Family::WideNormed
+        | Family::OneNorm
+        | Family::Gemma
+        | Family::Gemma2
+        | Family::Gemma3 => gated(list, shape, &format!("{at}.mlp"), dense()?),
         Family::Mixtral => mixtral(list, shape, experts?, at),
         Family::Blocks => blocks(list, shape, experts?, at),
         Family::Qwen2Experts | Family::Qwen3Experts | Family::Delta => {
@@ -35,7 +40,7 @@ pub(super) fn feed_forward(
                 list.plain(format!("{at}.mlp.shared_expert_gate.weight"), &[1, shape.hidden]);
             }
         }
-        Family::Latent => {
+        Family::Latent | Family::GlmExperts => {
             let step = config.or("moe_layer_freq", 1)?;
             if layer < config.number("first_k_dense_replace")?.unwrap_or(0) || !layer.is_multiple_of(step) || shape.experts.is_none() {
                 gated(list, shape, &format!("{at}.mlp"), dense()?);
@@ -43,7 +48,7 @@ pub(super) fn feed_forward(
             }
             let experts = experts?;
             routed(list, shape, experts, at);
-            if config.text("topk_method") == Some("noaux_tc") {
+            if config.text("topk_method") == Some("noaux_tc") || family == Family::GlmExperts {
                 list.push(format!("{at}.mlp.gate.e_score_correction_bias"), Dtype::F32, &[experts.count]);
             }
             let shared = config.number("n_shared_experts")?.unwrap_or(0);

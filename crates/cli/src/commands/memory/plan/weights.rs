@@ -1,13 +1,21 @@
 //! The weights in a folder: of each file the header is read, and nothing else.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bystander_memory::plan::checkpoint::{Checkpoint, HeaderError, LENGTH_BYTES, Tensor, header_length, tensors};
+use serde::Deserialize;
 
 use crate::failure::Failure;
 
+/// Threads that read headers: more would wait for the disk.
+const MOST_THREADS: usize = 8;
+/// Where a checkpoint says which file holds which tensor.
+const INDEX: &str = "model.safetensors.index.json";
+/// The largest index that is read.
+const MOST_INDEX: u64 = 64 << 20;
 /// The end of the names of files with weights.
 const ENDS: &str = ".safetensors";
 
@@ -18,18 +26,16 @@ pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, Failure> {
         return Ok(None);
     }
     check_complete(folder, &files)?;
-    let halves = files.split_at(files.len() / 2);
-    // Two threads: parsing is most of the work where a checkpoint has many experts.
+    // Parsing is most of the work where a checkpoint has many experts: as many threads as there are cores, up to a few.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_THREADS);
     let read = std::thread::scope(|scope| {
-        let first = scope.spawn(|| read_all(halves.0));
-        let second = read_all(halves.1);
-        (first.join(), second)
-    });
-    let (first, second) = match read {
-        (Ok(first), second) => (first?, second?),
-        (Err(panic), _) => std::panic::resume_unwind(panic),
-    };
-    Ok(Some(Checkpoint { tensors: first.into_iter().chain(second).collect(), is_read: true }))
+        let started: Vec<_> = files.chunks(files.len().div_ceil(threads)).map(|part| scope.spawn(|| read_all(part))).collect();
+        started
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(Some(Checkpoint { tensors: read.into_iter().flatten().collect(), is_read: true }))
 }
 
 fn read_all(files: &[PathBuf]) -> Result<Vec<Tensor>, Failure> {
@@ -80,7 +86,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// The parts that names such as `model-00001-of-00163.safetensors` promise must all be there.
 fn check_complete(folder: &Path, files: &[PathBuf]) -> Result<(), Failure> {
     let parts = files.iter().filter_map(|path| part(&name(path)));
-    let Some((_, of)) = parts.clone().next() else { return Ok(()) };
+    let Some((_, of)) = parts.clone().next() else { return check_index(folder, files) };
     let numbers: Vec<u64> = parts.filter(|(_, other)| *other == of).map(|(number, _)| number).collect();
     let missing = (1..=of.min(100_000)).find(|number| !numbers.contains(number));
     missing.map_or(Ok(()), |missing| {
@@ -91,6 +97,27 @@ fn check_complete(folder: &Path, files: &[PathBuf]) -> Result<(), Failure> {
         ))
         .hint("fetch the rest, or name config.json alone to plan without the weights"))
     })
+}
+
+/// Where names of parts promise nothing, the index beside them does.
+fn check_index(folder: &Path, files: &[PathBuf]) -> Result<(), Failure> {
+    let file = folder.join(INDEX);
+    let Ok(opened) = File::open(&file) else { return Ok(()) };
+    let bad = |error: &(dyn std::error::Error + 'static)| Failure::user(format!("failed to read {}", file.display())).because(error);
+    let mut text = String::new();
+    opened.take(MOST_INDEX).read_to_string(&mut text).map_err(|error| bad(&error))?;
+    let index: Index = serde_json::from_str(&text).map_err(|error| bad(&error))?;
+    let missing = index.weight_map.values().find(|named| !files.iter().any(|path| name(path) == **named));
+    missing.map_or(Ok(()), |missing| {
+        Err(Failure::user(format!("failed to count the weights in {}: {INDEX} names {missing}, which is not there", folder.display()))
+            .hint("fetch the rest, or name config.json alone to plan without the weights"))
+    })
+}
+
+/// Which file holds which tensor.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: BTreeMap<String, String>,
 }
 
 /// Number and count of a part.
