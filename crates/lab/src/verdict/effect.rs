@@ -78,18 +78,31 @@ impl Effect {
         }
         if effect.pairs.len() < 2 && effect.all.iter().all(|values| values.len() > 1) {
             effect.measure_unpaired(metric.scale);
+            effect.keep_within_numbers();
             return effect;
         }
         effect.measure_pairs(metric);
+        effect.keep_within_numbers();
         if effect.all.iter().any(|values| values.len() > effect.pairs.len()) {
             effect.beside = effect.without_pairing(metric.scale).map(|(estimate, interval, _)| (estimate, interval));
         }
         effect
     }
 
+    /// Takes back what is larger than a number can be: nothing is shown by an overflow.
+    fn keep_within_numbers(&mut self) {
+        let mut parts = self.estimate.into_iter().chain(self.interval.into_iter().flatten());
+        if parts.any(|part| !part.is_finite()) {
+            (self.estimate, self.interval, self.p, self.p_within, self.identical) = (None, None, None, None, false);
+        }
+    }
+
     fn measure_pairs(&mut self, metric: &Metric) {
         let effects: Vec<f64> = self.pairs.iter().map(|pair| single(metric.scale, *pair)).collect();
         let Some(first) = effects.first() else { return };
+        if effects.iter().any(|one| !one.is_finite()) {
+            return;
+        }
         self.identical = effects.iter().all(|one| one == first);
         self.estimate = Some(*first);
         if effects.len() < 2 {

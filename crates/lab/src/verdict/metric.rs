@@ -176,9 +176,16 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
     let (treated, control) = (completed(&contrast.treated)?, completed(&contrast.control)?);
     let verdict = if matches!(contrast.subject, Subject::Instrument { .. }) { Verdict::Undetermined } else { Verdict::Insufficient };
     let mut answer = Answer::new(contrast.about(&ledger.plan), name, verdict);
-    if !effect.pairs.is_empty() && metric.scale == Scale::Ratio {
+    let is_below_none = effect.all.iter().flatten().any(|value| *value <= 0.0);
+    if !effect.pairs.is_empty() && metric.scale == Scale::Ratio && is_below_none {
         answer.text = "No ratio exists: it needs values above 0.".to_owned();
         answer.needs = Some(Needs::of([(Means::File, format!("`scale = \"difference\"` of {name}"))]));
+        return Some(answer);
+    }
+    if let Some(pair) = effect.pairs.first() {
+        let [treated, control] = [pair.treated, pair.control].map(figure);
+        answer.text = format!("Not computable: what lies between values such as {treated} and {control} is larger than a number can be.");
+        answer.needs = Some(Needs::of([(Means::File, format!("a larger unit of {name}"))]));
         return Some(answer);
     }
     let why = |trial: &TrialRecord| {
