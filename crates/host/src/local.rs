@@ -10,6 +10,7 @@ mod instruments;
 mod openings;
 mod outputs;
 mod parts;
+mod program_files;
 mod ready;
 mod seen;
 mod stall;
@@ -76,6 +77,8 @@ pub struct LocalPlace {
     masker: Masker,
     owner: Owner,
     probes: Vec<CheckedProbe>,
+    /// The program that the run started with.
+    program: program_files::ProgramFiles,
     baseline: Baseline,
     /// Interpreters that were asked already: packages do not change within a run, and asking takes a third of a second.
     pythons: Mutex<Vec<(PathBuf, Option<PythonInfo>)>>,
@@ -113,6 +116,7 @@ impl LocalPlace {
             masker,
             owner,
             probes: Vec::new(),
+            program: program_files::ProgramFiles::default(),
             baseline: Baseline::default(),
             pythons: Mutex::default(),
             editing: Mutex::default(),
@@ -245,6 +249,7 @@ impl Place for LocalPlace {
         let mut findings = check::examine(plan, &self.registry);
         // Who asked to stop while it waited gets no complaint about the wait.
         findings.checkup.problems.extend(not_ours(&turn).filter(|_| !self.interrupted()));
+        self.program = program_files::ProgramFiles::of(plan, &findings.checkup.fingerprint);
         self.probes = findings.probes;
         self.baseline = findings.baseline;
         findings.checkup

@@ -59,6 +59,25 @@ fn a_changed_program_or_instrumented_file_is_refused_by_name_until_the_change_is
 }
 
 #[test]
+fn a_program_that_changes_under_a_run_stops_it_and_is_never_put_together_with_what_it_was() {
+    let Some(fast) = Fast::new() else { return };
+    let running = fast.after_trials(2);
+    let path = fast.folder.join("app.py");
+    let original = std::fs::read(&path).expect("a file");
+    std::fs::write(&path, [&original[..], b"# changed\n"].concat()).expect("a file");
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("app.py changed since the run started"), "{}", ended.stderr);
+    let report = fast.show().run().json();
+    let held = trials(&report).iter().filter(|trial| trial["purpose"] == "measure" && trial["outcome"] != "interrupted" && trial["outcome"] != "void");
+    assert!(held.count() < LAUNCHES);
+    fast.run().run().exits(3).says(&["app.py", "changed since the run started", "--new"]);
+    std::fs::write(&path, original).expect("a file");
+    assert_answers(&fast.run().run().exits(0).json());
+    assert_nothing_left(&fast.world);
+}
+
+#[test]
 fn a_live_run_is_locked_and_the_refusal_names_its_process() {
     let world = world();
     let file = world.write("wait.toml", waiting("until"));

@@ -1,7 +1,7 @@
 //! Everything that can be known before the first launch. Nothing is changed and nothing of the program runs.
 
 mod edits;
-mod fingerprint;
+pub(super) mod fingerprint;
 mod leftovers;
 mod memory;
 mod probes;

@@ -66,6 +66,9 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     }
     // A run that was killed in its turn may have left an edit on a file that this one loads.
     place.recover()?;
+    if let Some(change) = place.program.changed() {
+        return Err(change.stops(order.trial).into());
+    }
     let cell = &order.slot.cell;
     let cast = match cast(place, plan, order) {
         Ok(cast) => cast,
@@ -101,6 +104,9 @@ pub(super) fn run(place: &LocalPlace, plan: &Plan, order: &TrialOrder, emit: &mu
     undone?;
     let mut seen = seen.unwrap_or_else(|| Seen::of_refused(plan, order, edits.refusals.clone()));
     seen.facts.contamination.extend(changed);
+    if seen.facts.contamination.is_empty() {
+        seen.facts.contamination.extend(place.program.changed_during(order.trial, emit)?);
+    }
     if let hooks::Ran::Failed(hook) = concluded?
         && plan.hooks.strict
     {

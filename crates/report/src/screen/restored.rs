@@ -22,7 +22,7 @@ pub(crate) fn write_all(page: &mut Page<'_>, restored: &Restored) {
 fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: usize) {
     if restored.files == 0 && restored.proofs.is_empty() {
         page.heading("Files");
-        page.indented("No file was changed on disk.");
+        page.indented("Bystander changed no file on disk.");
         return;
     }
     page.heading("Files");

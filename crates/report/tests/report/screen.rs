@@ -164,7 +164,7 @@ fn the_mended_experiment_in_120_columns() {
           [trials 1, 3 stderr:28]
 
     Files
-      No file was changed on disk.
+      Bystander changed no file on disk.
 
     To know more
       - kv-budget: more blocks, 29 launches per cell in all (96 launches)
@@ -208,7 +208,7 @@ fn the_mended_experiment_in_80_columns() {
           launches per cell. [trials 1, 3 stderr:28]
 
     Files
-      No file was changed on disk.
+      Bystander changed no file on disk.
 
     To know more
       - kv-budget: more blocks, 29 launches per cell in all (96 launches)

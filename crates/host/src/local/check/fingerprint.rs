@@ -14,11 +14,9 @@ const MOST_FILES: usize = 2_000;
 
 /// Hashes the executable, the files and modules that the command names, and every instrumented file.
 pub(super) fn take(plan: &Plan, found: &mut IndexMap<String, String>) {
-    let command = environment::command(plan, &plan.baseline, &[]);
-    for file in named_files(&command, &plan.program.cwd) {
-        let hash = if file.is_dir() { hash_folder(&file) } else { proof::sha256(&file).ok() };
-        if let Some(hash) = hash {
-            found.insert(shown(&file, plan), hash);
+    for (name, file) in named(plan) {
+        if let Some(hash) = hash(&file) {
+            found.insert(name, hash);
         }
     }
     for file in plan.edits.iter().map(|edit| &edit.file) {
@@ -26,6 +24,25 @@ pub(super) fn take(plan: &Plan, found: &mut IndexMap<String, String>) {
             found.insert(shown(file, plan), hash);
         }
     }
+}
+
+/// The files and modules that the command names, each with the name that it has in the fingerprint.
+pub(in super::super) fn named(plan: &Plan) -> Vec<(String, PathBuf)> {
+    let command = environment::command(plan, &plan.baseline, &[]);
+    named_files(&command, &plan.program.cwd).into_iter().map(|file| (shown(&file, plan), file)).collect()
+}
+
+/// The hash of a file or a module; `None` where it cannot be read.
+pub(in super::super) fn hash(file: &Path) -> Option<String> {
+    if file.is_dir() { hash_folder(file) } else { proof::sha256(file).ok() }
+}
+
+/// The Python files of a folder, in order; `None` where it cannot be read.
+pub(in super::super) fn files(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    collect(folder, &mut files).ok()?;
+    files.sort();
+    Some(files)
 }
 
 /// A path as the user would write it: relative to the experiment file where it lies below.
@@ -52,9 +69,7 @@ fn named_files(command: &[String], cwd: &Path) -> Vec<PathBuf> {
 
 /// One hash over the Python files of a folder, their names and contents in order.
 fn hash_folder(folder: &Path) -> Option<String> {
-    let mut files = Vec::new();
-    collect(folder, &mut files).ok()?;
-    files.sort();
+    let files = files(folder)?;
     let mut hash = Sha256::new();
     for file in &files {
         hash.update(file.as_os_str().as_encoded_bytes());
