@@ -7,11 +7,12 @@ mod figure;
 mod file;
 mod hits;
 mod lines;
-mod pieces;
+mod matched;
 mod requests;
 pub mod scan;
 pub(crate) mod sieve;
 mod tally;
+mod unit;
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,7 @@ use self::file::Before;
 use self::hits::OfHits;
 use self::lines::{Lines, Wanted};
 pub(crate) use self::requests::of_workload;
+use self::tally::Picked;
 use crate::scrape::prometheus::Exposition;
 use crate::scrape::series;
 use crate::scrape::{Kept, Scraper};
@@ -73,6 +75,10 @@ pub struct Values {
     pub values: IndexMap<String, Option<f64>>,
     /// Where each was read, or why there is none.
     pub evidence: IndexMap<String, Evidence>,
+    /// The unit that stood behind each, where one that is known did.
+    pub units: IndexMap<String, String>,
+    /// Those of which there was a number that could not be read as a whole.
+    pub refused: Vec<String>,
     /// What the engine said of itself, where a metric asks.
     pub engine: Option<EngineReading>,
 }
@@ -157,15 +163,32 @@ impl Reader {
     pub fn finish(self, plan: &Plan, measured: &Measured<'_>) -> Values {
         let Self { trial, program, workload, hits, scraper, files, folder, fill } = self;
         let engine = scraper.engine();
-        let mut seen: IndexMap<String, (Option<f64>, Option<Evidence>)> = IndexMap::new();
-        seen.extend(program.finish().into_iter().chain(workload.finish()).map(|(name, value, evidence)| (name, (value, evidence))));
-        seen.extend(hits.into_iter().map(|(name, metric)| (name, metric.finish())));
+        let mut seen: IndexMap<String, Picked> = IndexMap::new();
+        seen.extend(program.finish().into_iter().chain(workload.finish()));
+        for (name, metric) in hits {
+            let (value, evidence) = metric.finish();
+            seen.insert(name, Picked::of(value, evidence));
+        }
         let fill: Vec<(&str, &str)> = fill.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let end = End { trial, scraper: &scraper, engine: engine.as_ref(), files: &files, folder: &folder, fill: &fill, measured };
+        let end = End {
+            trial,
+            scraper: &scraper,
+            engine: engine.as_ref(),
+            files: &files,
+            folder: &folder,
+            fill: &fill,
+            measured,
+            lanes: plan.lane_count(),
+        };
         let mut out = Values::default();
         for (name, metric) in &plan.metrics {
-            let (value, evidence) = end.read(name, &metric.source, seen.swap_remove(name).unwrap_or_default());
+            let seen = seen.swap_remove(name).unwrap_or_default();
+            let Picked { value, evidence, unit, refused } = end.read(name, &metric.source, seen);
             out.values.insert(name.clone(), value.filter(|value| value.is_finite()));
+            if value.is_some() && !unit.is_empty() {
+                out.units.insert(name.clone(), unit.to_owned());
+            }
+            out.refused.extend(refused.then(|| name.clone()));
             out.evidence.extend(evidence.map(|evidence| (name.clone(), evidence)));
         }
         out.engine = engine;
@@ -185,8 +208,6 @@ fn wanted<'p>(name: &'p str, source: &'p MetricSource, of_workload: bool) -> Opt
     (is_of_workload == of_workload).then_some(Wanted { name, text, is_json, pick: *pick })
 }
 
-type Read = (Option<f64>, Option<Evidence>);
-
 /// What there is when a trial is over.
 struct End<'a> {
     trial: TrialId,
@@ -196,14 +217,21 @@ struct End<'a> {
     folder: &'a Path,
     fill: &'a [(&'a str, &'a str)],
     measured: &'a Measured<'a>,
+    lanes: u32,
 }
 
 impl End<'_> {
-    fn read(&self, name: &str, source: &MetricSource, seen: Read) -> Read {
+    fn read(&self, name: &str, source: &MetricSource, seen: Picked) -> Picked {
         match source {
             MetricSource::Log { .. } | MetricSource::LogJson { .. } | MetricSource::Workload { .. } | MetricSource::Hits { .. } => seen,
             MetricSource::WorkloadJson { json, pick } => self.whole_output(json, *pick).unwrap_or(seen),
-            MetricSource::File { read, pick, .. } => self.file(name, read, *pick),
+            MetricSource::File { path, read, pick } => {
+                if self.lanes > 1 && !path.0.contains('{') {
+                    let why = "trials of other lanes write to this file at the same time: what this one wrote cannot be told";
+                    return Picked::of(None, Some(self.evidence(EvidenceKind::File, &path.0, why)));
+                }
+                self.file(name, read, *pick)
+            }
             MetricSource::Http { url, read, pick } => self.page(&url.fill(self.fill), read, *pick),
             MetricSource::Prometheus { series, when, pick, .. } => {
                 let [before, after] = self.scraper.metrics(name);
@@ -213,11 +241,11 @@ impl End<'_> {
                 let kept = after.as_ref().or(before.as_ref());
                 let place = kept.map_or_else(|why| why.clone(), place);
                 match series::value(series, *when, *pick, old.as_ref(), new.as_ref()) {
-                    Ok((value, text)) => (Some(value), Some(self.evidence(EvidenceKind::Http, &place, clip(&text)))),
+                    Ok((value, text)) => Picked::of(Some(value), Some(self.evidence(EvidenceKind::Http, &place, clip(&text)))),
                     // Without an answer there is nothing to say of the series.
                     Err(why) => {
                         let refused = [before.as_ref().err(), after.as_ref().err()].into_iter().flatten().next_back().cloned();
-                        (None, Some(self.evidence(EvidenceKind::Http, &place, refused.as_ref().unwrap_or(&why))))
+                        Picked::of(None, Some(self.evidence(EvidenceKind::Http, &place, refused.as_ref().unwrap_or(&why))))
                     }
                 }
             }
@@ -234,8 +262,8 @@ impl End<'_> {
                 self.measured.samples.and_then(Samples::peak_gpu_bytes),
                 "memory on the fullest GPU at one sample, less what it held before",
             ),
-            MetricSource::ReadySeconds => (self.measured.ready_s, None),
-            MetricSource::WallSeconds => (Some(self.measured.wall_s), None),
+            MetricSource::ReadySeconds => Picked::of(self.measured.ready_s, None),
+            MetricSource::WallSeconds => Picked::of(Some(self.measured.wall_s), None),
         }
     }
 
@@ -244,55 +272,56 @@ impl End<'_> {
     }
 
     /// The workload's standard output as one document, where it is one.
-    fn whole_output(&self, json: &str, pick: Pick) -> Option<Read> {
+    fn whole_output(&self, json: &str, pick: Pick) -> Option<Picked> {
         let text = file::text(&self.folder.join(Stream::Workload.name())).ok()?;
         serde_json::from_str::<serde::de::IgnoredAny>(&text).ok()?;
         let name = Stream::Workload.name();
         let at = |place: &str, text: &str| self.evidence(EvidenceKind::Log, &format!("{name}{place}"), text);
-        let (value, evidence) = extract::read(&text, &Extract::Json(json.to_owned()), pick, at);
-        Some((value, Some(evidence)))
+        Some(extract::read(&text, Some(0), &Extract::Json(json.to_owned()), pick, at))
     }
 
-    fn file(&self, name: &str, read: &Extract, pick: Pick) -> Read {
-        let Some(before) = self.files.get(name) else { return (None, None) };
+    fn file(&self, name: &str, read: &Extract, pick: Pick) -> Picked {
+        let Some(before) = self.files.get(name) else { return Picked::default() };
         let place = before.path().display().to_string();
         match before.written() {
-            Ok(text) => {
+            Ok(file::Written { text, lines_before, note }) => {
                 let at = |more: &str, text: &str| self.evidence(EvidenceKind::File, &format!("{place}{more}"), text);
-                let (value, evidence) = extract::read(&text, read, pick, at);
-                (value, Some(evidence))
+                let mut picked = extract::read(&text, lines_before, read, pick, at);
+                if let (Some(note), Some(evidence)) = (note, &mut picked.evidence) {
+                    evidence.text = format!("{} ({note})", evidence.text);
+                }
+                picked
             }
-            Err(why) => (None, Some(self.evidence(EvidenceKind::File, &place, &why))),
+            Err(why) => Picked::of(None, Some(self.evidence(EvidenceKind::File, &place, &why))),
         }
     }
 
-    fn page(&self, url: &str, read: &Extract, pick: Pick) -> Read {
+    fn page(&self, url: &str, read: &Extract, pick: Pick) -> Picked {
         match self.scraper.page(url) {
             Ok(kept) => {
                 let place = place(&kept);
                 let at = |more: &str, text: &str| self.evidence(EvidenceKind::Http, &format!("{place}{more}"), text);
-                let (value, evidence) = extract::read(&kept.text, read, pick, at);
-                (value, Some(evidence))
+                extract::read(&kept.text, Some(0), read, pick, at)
             }
-            Err(why) => (None, Some(self.evidence(EvidenceKind::Http, url, &why))),
+            Err(why) => Picked::of(None, Some(self.evidence(EvidenceKind::Http, url, &why))),
         }
     }
 
-    fn of_engine(&self, name: &str) -> Read {
+    fn of_engine(&self, name: &str) -> Picked {
         let Some(reading) = self.engine else {
-            return (None, Some(self.evidence(EvidenceKind::Http, "engine", "the engine was not asked")));
+            return Picked::of(None, Some(self.evidence(EvidenceKind::Http, "engine", "the engine was not asked")));
         };
         let place = reading.asked.first().map_or("engine", String::as_str);
         match reading.figures.get(name) {
-            Some(figure) => (figure.value, Some(self.evidence(EvidenceKind::Http, place, &figure.from))),
-            None => (None, Some(self.evidence(EvidenceKind::Http, place, "no such figure"))),
+            Some(figure) => Picked::of(figure.value, Some(self.evidence(EvidenceKind::Http, place, &figure.from))),
+            None => Picked::of(None, Some(self.evidence(EvidenceKind::Http, place, "no such figure"))),
         }
     }
 
     /// A figure of the traffic, and never without the share of requests that failed.
-    fn of_traffic(&self, name: &str) -> Read {
+    fn of_traffic(&self, name: &str) -> Picked {
         let Some(summary) = self.measured.traffic else {
-            return (None, Some(self.evidence(EvidenceKind::Sample, "traffic", "no traffic was sent")));
+            return Picked::of(None, Some(self.evidence(EvidenceKind::Sample, "traffic", "no traffic was sent")));
         };
         let failed = summary.sent.saturating_sub(summary.completed);
         let mut text = match summary.sent {
@@ -302,15 +331,16 @@ impl End<'_> {
         if let Some(failure) = &summary.failure {
             text = format!("{failure}; {text}");
         }
-        (summary.metric(name), Some(self.evidence(EvidenceKind::Sample, "traffic", &text)))
+        Picked::of(summary.metric(name), Some(self.evidence(EvidenceKind::Sample, "traffic", &text)))
     }
 
-    fn bytes(&self, bytes: Option<u64>, what: &str) -> Read {
+    fn bytes(&self, bytes: Option<u64>, what: &str) -> Picked {
         match bytes {
-            Some(bytes) => {
-                (Some(bytes as f64), Some(self.evidence(EvidenceKind::Sample, "samples", &format!("at least {bytes} bytes: {what}"))))
-            }
-            None => (None, Some(self.evidence(EvidenceKind::Sample, "samples", &format!("no sample shows it: {what}")))),
+            Some(bytes) => Picked::of(
+                Some(bytes as f64),
+                Some(self.evidence(EvidenceKind::Sample, "samples", &format!("at least {bytes} bytes: {what}"))),
+            ),
+            None => Picked::of(None, Some(self.evidence(EvidenceKind::Sample, "samples", &format!("no sample shows it: {what}")))),
         }
     }
 }

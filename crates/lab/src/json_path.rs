@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::exact;
+
 /// A path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonPath {
@@ -151,11 +153,18 @@ impl Step {
 /// Reads a number of a document: a number, or a text that is one.
 ///
 /// # Errors
-/// What stands there instead, in words.
+/// What stands there instead, in words; [`exact::TOO_LONG`] where digits would be lost.
 pub fn number(value: &Value) -> Result<f64, String> {
+    let too_long = |shown: &dyn fmt::Display| format!("{shown}, {}", exact::TOO_LONG);
     match value {
-        Value::Number(number) => number.as_f64().ok_or_else(|| "a number that is too large".to_owned()),
-        Value::String(text) => text.trim().parse().map_err(|_: std::num::ParseFloatError| shape(value)),
+        Value::Number(number) => {
+            let value = number.as_f64().ok_or_else(|| "a number that is too large".to_owned())?;
+            if exact::holds(&number.to_string(), value) { Ok(value) } else { Err(too_long(number)) }
+        }
+        Value::String(text) => {
+            let value = text.trim().parse().map_err(|_: std::num::ParseFloatError| shape(value))?;
+            if exact::holds(text, value) { Ok(value) } else { Err(too_long(&text.trim())) }
+        }
         _ => Err(shape(value)),
     }
 }

@@ -1,6 +1,7 @@
 //! The state of a run: a fold over its events. The run loop, the verdicts and the report read it, and nothing else.
 
 mod launched;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use bystander_model::report::Conclusion;
 use indexmap::IndexMap;
 
 use self::launched::Launches;
+use self::whole::Whole;
 use crate::place::LabError;
 use crate::plan::Plan;
 
@@ -59,6 +61,7 @@ pub struct Ledger {
     pub end: Option<RunEnd>,
     next_seq: BTreeMap<(Option<TrialId>, Origin), u64>,
     launches: Launches,
+    whole: Whole,
 }
 
 /// Everything that is known of a trial.
@@ -155,6 +158,7 @@ impl Ledger {
             end: None,
             next_seq: BTreeMap::new(),
             launches: Launches::default(),
+            whole: Whole::default(),
         })
     }
 
@@ -204,7 +208,10 @@ impl Ledger {
                 Some((_, known)) => known.clone_from(path),
                 None => trial.outputs.push((*stream, path.clone())),
             },
-            EventBody::TrialEnded(end) => trial.end = Some(Box::new(end.clone())),
+            EventBody::TrialEnded(end) => {
+                trial.end = Some(Box::new(end.clone()));
+                self.whole.take(id, &mut self.trials);
+            }
             _ => {}
         }
     }

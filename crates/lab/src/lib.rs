@@ -10,6 +10,7 @@ pub mod cause;
 pub mod conduct;
 pub mod contrast;
 pub mod design;
+pub mod exact;
 pub mod json_path;
 pub mod ledger;
 pub mod live;

@@ -13,6 +13,7 @@ use bystander_model::evidence::{Evidence, EvidenceKind, Stream};
 use bystander_model::ids::{TimeNs, TrialId};
 use bystander_model::old_log::OldLog;
 use bystander_model::outcome::Outcome;
+use bystander_model::plain;
 use bystander_model::reading::{LogLine, Reading};
 use regex::Regex;
 
@@ -148,7 +149,7 @@ impl Readiness {
 
     fn line(&mut self, line: &LogLine<'_>) {
         for (pattern, seen) in self.patterns.iter_mut().filter(|(_, seen)| !seen) {
-            if pattern.is_match(line.text) {
+            if plain::find(line.text, |text| pattern.is_match(text).then_some(())).is_some() {
                 *seen = true;
                 self.at = Some(line.number);
                 let text: String = line.text.trim().chars().take(300).collect();

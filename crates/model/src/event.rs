@@ -136,6 +136,12 @@ pub struct TrialEnd {
     pub metrics: IndexMap<String, Option<f64>>,
     /// Where each metric was read.
     pub metric_evidence: IndexMap<String, Evidence>,
+    /// The units that stood behind numbers, by metric, where one that is known did; `None` in records of versions that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<IndexMap<String, String>>,
+    /// Metrics of which there was a number that could not be read as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// The engine's memory budget, where one could be read.
     pub budget: Option<Box<BudgetReport>>,
     /// The effective configuration that the program printed, with its place; `None` where no reader knows such a line.
@@ -183,6 +189,8 @@ impl TrialEnd {
             wall_s: 0.0,
             metrics: IndexMap::new(),
             metric_evidence: IndexMap::new(),
+            units: None,
+            refused: Vec::new(),
             budget: None,
             configuration: None,
             raised: Vec::new(),

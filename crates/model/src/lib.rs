@@ -20,6 +20,7 @@ pub mod memory;
 pub mod old_log;
 pub mod outcome;
 pub mod patch;
+pub mod plain;
 pub mod printed;
 pub mod probe;
 pub mod provenance;

@@ -229,3 +229,53 @@ fn a_command_that_says_its_requests_failed_fails_and_its_numbers_do_not_count() 
     let short = world.bystander(["show"]).cwd(file.parent().expect("a folder")).run().stdout;
     assert_eq!(short.matches("failed is not known").count(), 1, "{short}");
 }
+
+/// Ready behind colours and a Windows line end; numbers in other forms and units for each level, and a file that grows over all trials.
+const FORMS: &str = r#"
+[program]
+command = ['sh', '-c', '''
+echo "n=$N" >> bench.log
+printf 'tokens=%s\nmem=%s\nbig=%s\nhuge=%s\n' "$TOKENS" "$MEM" "$BIG" "$HUGE"
+printf '\033[32mready\033[0m to roll\r\n'
+exec sleep 60
+''']
+ready = { log = '^ready to roll$', stable = '50ms' }
+[factors.form]
+a = { env = { N = '10', TOKENS = '1234567', MEM = '2048 MiB', BIG = '9007199254740992', HUGE = '1e308' } }
+b = { env = { N = '20', TOKENS = '1,234,567', MEM = '2.0 GiB', BIG = '9007199254740993', HUGE = '-1e308' } }
+[metrics]
+n = { file = 'bench.log', pattern = 'n=(\d+)', pick = 'first', scale = 'difference', margin = 1 }
+tokens = { log = 'tokens=([\d.]+)', scale = 'difference', margin = 1 }
+mem = { log = 'mem=([\d.]+)', scale = 'difference', margin = 1 }
+big = { log = 'big=(\S+)', scale = 'difference', margin = 0.5 }
+huge = { log = 'huge=(\S+)', scale = 'difference', margin = 1 }
+[plan]
+baseline.form = 'a'
+blocks = 4
+primary = 'n'
+"#;
+
+#[test]
+fn lines_of_earlier_trials_and_parts_of_numbers_answer_nothing() {
+    let world = world();
+    world.write("case/bench.log", "n=1\nn=2\n");
+    let file = world.write("case/case.toml", FORMS);
+    let report: Value = run(&world, &file).run().json();
+    assert_nothing_left(&world);
+    assert!(trials(&report).iter().all(|trial| trial["outcome"] == "completed"), "{report:#}");
+    let answer = |metric: &str| {
+        let mut answers = report["answers"].as_array().expect("answers").iter();
+        answers.find(|answer| answer["metric"] == metric).map(|answer| (text(&answer["verdict"]), text(&answer["text"]))).expect(metric)
+    };
+    let (verdict, said) = answer("n");
+    assert!(verdict == "effect" && said.contains("+10"), "{said}");
+    for (metric, why) in [
+        ("tokens", "the match stops within a number; `tokens=([-+]?"),
+        ("mem", "its unit differs between launches ("),
+        ("big", "more digits than can be compared"),
+        ("huge", "Not computable"),
+    ] {
+        let (verdict, said) = answer(metric);
+        assert!(verdict == "insufficient" && said.contains(why), "{metric}: {verdict}: {said}");
+    }
+}

@@ -69,7 +69,9 @@ fn a_program_that_changes_under_a_run_stops_it_and_is_never_put_together_with_wh
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
     assert!(ended.stderr.contains("app.py changed since the run started"), "{}", ended.stderr);
     let report = fast.show().run().json();
-    let held = trials(&report).iter().filter(|trial| trial["purpose"] == "measure" && trial["outcome"] != "interrupted" && trial["outcome"] != "void");
+    let held = trials(&report)
+        .iter()
+        .filter(|trial| trial["purpose"] == "measure" && trial["outcome"] != "interrupted" && trial["outcome"] != "void");
     assert!(held.count() < LAUNCHES);
     fast.run().run().exits(3).says(&["app.py", "changed since the run started", "--new"]);
     std::fs::write(&path, original).expect("a file");

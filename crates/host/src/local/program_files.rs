@@ -20,7 +20,8 @@ use super::check::fingerprint;
 
 /// Files that hold code or settings, by their extension. Others that a command names may be what the program writes.
 const CODE: [&str; 22] = [
-    "py", "pyi", "sh", "bash", "toml", "yaml", "yml", "ini", "cfg", "conf", "js", "mjs", "ts", "rb", "pl", "lua", "r", "jl", "php", "jar", "so", "exe",
+    "py", "pyi", "sh", "bash", "toml", "yaml", "yml", "ini", "cfg", "conf", "js", "mjs", "ts", "rb", "pl", "lua", "r", "jl", "php", "jar",
+    "so", "exe",
 ];
 
 /// Times of files are not finer than this, in milliseconds.
@@ -91,7 +92,10 @@ impl ProgramFiles {
                 let evidence = vec![Evidence::sample(trial, name, &text)];
                 return Ok(Some(Contamination { class: "program.changed".to_owned(), text, evidence }));
             }
-            let text = format!("{name}, which the command names, {} while the trial ran: it is taken for a file that the program writes", change.what());
+            let text = format!(
+                "{name}, which the command names, {} while the trial ran: it is taken for a file that the program writes",
+                change.what()
+            );
             emit(EventBody::Note { text })?;
             self.lock().retain(|known| known.name != *name);
         }

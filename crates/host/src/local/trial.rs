@@ -297,6 +297,8 @@ fn conclude(plan: &Plan, seen: Seen, edits: &Edits) -> TrialEnd {
         wall_s,
         metrics: read.values,
         metric_evidence: read.evidence,
+        units: Some(read.units),
+        refused: read.refused,
         engine: read.engine.map(Box::new),
         budget: verdict.budget.map(Box::new),
         configuration: verdict.configuration,

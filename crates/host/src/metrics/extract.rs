@@ -3,42 +3,42 @@
 use bystander_lab::json_path::{self, JsonPath};
 use bystander_lab::plan::{Extract, Pick};
 use bystander_model::evidence::Evidence;
-use regex::Regex;
 
-use super::figure::figure;
-use super::pieces::matches;
-use super::tally::Tally;
+use super::matched::Pattern;
+use super::tally::{Picked, Tally};
 
-/// Reads it. `at` makes evidence of a place in the text (a line or a path) and what stands there.
-pub(super) fn read(text: &str, what: &Extract, pick: Pick, at: impl Fn(&str, &str) -> Evidence) -> (Option<f64>, Evidence) {
+/// Reads it. `at` makes evidence of a place in the text (a line or a path) and what stands there; `before` lines stand before the text, where that is known.
+pub(super) fn read(text: &str, before: Option<u64>, what: &Extract, pick: Pick, at: impl Fn(&str, &str) -> Evidence) -> Picked {
+    let none = |text: &str| Picked::of(None, Some(at("", text)));
     let mut tally = Tally::new(pick);
     let nothing = match what {
         Extract::Pattern(pattern) => {
             // A pattern that does not compile was refused with the plan.
-            let Ok(regex) = Regex::new(pattern) else { return (None, at("", "the pattern cannot be used")) };
-            for (number, line) in (1..).zip(text.lines()) {
-                for (value, piece) in matches(&regex, line) {
-                    tally.take(figure(value), || at(&format!(":{number}"), super::clip(piece.trim())));
-                }
+            let Some(pattern) = Pattern::new(pattern) else { return none("the pattern cannot be used") };
+            for (number, line) in (1_u64..).zip(text.lines()) {
+                let place = || before.map_or_else(|| format!(", new line {number}"), |before| format!(":{}", before + number));
+                pattern.each(line, |found| {
+                    tally.read(found.read, || at(&place(), super::clip(found.piece.trim())), || pattern.advice(found.piece));
+                });
             }
             "no line matches".to_owned()
         }
         Extract::Json(path) => {
             let document = match serde_json::from_str(text) {
                 Ok(document) => document,
-                Err(error) => return (None, at("", &format!("this is no JSON document: {error}"))),
+                Err(error) => return none(&format!("this is no JSON document: {error}")),
             };
-            let Ok(parsed) = JsonPath::parse(path) else { return (None, at("", "the path cannot be used")) };
+            let Ok(parsed) = JsonPath::parse(path) else { return none("the path cannot be used") };
             for value in parsed.find(&document) {
                 let number = json_path::number(value);
                 let shown = number.as_ref().map_or_else(|what| format!("{path} is {what}"), |number| format!("{path} is {number}"));
-                tally.take(number.ok(), || at(&format!(" {path}"), &shown));
+                tally.read(super::figure::of_document(number), || at(&format!(" {path}"), &shown), String::new);
             }
             parsed.lost(&document)
         }
     };
-    let (value, evidence) = tally.finish(if matches!(what, Extract::Json(_)) { "values" } else { "matches" });
-    (value, evidence.unwrap_or_else(|| at("", &nothing)))
+    let picked = tally.finish(if matches!(what, Extract::Json(_)) { "values" } else { "matches" });
+    if picked.evidence.is_none() { none(&nothing) } else { picked }
 }
 
 #[cfg(test)]
@@ -49,7 +49,8 @@ mod tests {
     use bystander_model::ids::TrialId;
 
     fn told(text: &str, what: &Extract, pick: Pick) -> (Option<f64>, String) {
-        let (value, evidence) = read(text, what, pick, |place, text| Evidence::sample(TrialId(1), &format!("out{place}"), text));
+        let picked = read(text, Some(0), what, pick, |place, text| Evidence::sample(TrialId(1), &format!("out{place}"), text));
+        let (value, evidence) = (picked.value, picked.evidence.expect("there always is one"));
         (value, format!("{} {}", evidence.place, evidence.text))
     }
 
@@ -78,5 +79,15 @@ mod tests {
         );
         assert_eq!(told("p50=1 p50=2\n", &pattern, Pick::Only), (None, "out:1 one of 2 matches, so none counts: p50=1 p50=2".into()));
         assert_eq!(told("", &pattern, Pick::Only), (None, "out no line matches".into()));
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_held_is_refused_wherever_it_stands() {
+        let text = r#"{"a": 9007199254740993, "b": "9007199254740993", "c": 9007199254740992}"#;
+        for path in ["a", "b"] {
+            let (value, said) = told(text, &Extract::Json(path.into()), Pick::Only);
+            assert!(value.is_none() && said.contains("more digits than can be compared"), "{said}");
+        }
+        assert_eq!(told(text, &Extract::Json("c".into()), Pick::Only).0, Some(9_007_199_254_740_992.0));
     }
 }

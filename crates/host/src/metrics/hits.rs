@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use bystander_lab::exact;
 use bystander_lab::plan::{Over, Pick};
 use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::hit::{Hit, Receipt, ReceiptState};
 use bystander_model::ids::TrialId;
 use bystander_model::value::Value;
 
-use super::tally::Tally;
+use super::figure::{Figure, NoFigure};
+use super::tally::{Picked, Tally};
 
 /// Processes that are told apart; more than any engine has.
 const PROCESSES: usize = 4096;
@@ -66,12 +68,13 @@ impl OfHits {
         process.dropped += hit.seq.saturating_sub(process.next);
         process.next = hit.seq + 1;
         let (trial, name) = (self.trial, &self.value);
-        process.tally.take(number(value), || Evidence {
+        let shows = || Evidence {
             trial: Some(trial),
             kind: EvidenceKind::Hit,
             place: format!("{}/pid {}/{}", hit.probe, hit.pid, hit.seq),
             text: format!("{name} = {}", shown(value)),
-        });
+        };
+        process.tally.read(number(value), shows, String::new);
     }
 
     pub(super) fn receipt(&mut self, receipt: &Receipt) {
@@ -114,7 +117,7 @@ impl OfHits {
             // The first hit is the first whatever was lost after it.
             let is_whole = first == 0 && (process.dropped == 0 || self.pick == Pick::First);
             let dropped = process.dropped + first;
-            let (value, evidence) = process.tally.finish("hits");
+            let Picked { value, evidence, .. } = process.tally.finish("hits");
             let Some(mut evidence) = evidence else { continue };
             if let Some(rank) = process.rank {
                 evidence.text = format!("rank {rank}: {}", evidence.text);
@@ -151,11 +154,18 @@ fn over(over: Over, values: &[(f64, Evidence)]) -> (Option<f64>, Option<Evidence
 }
 
 /// A captured value as a number; large integers come as their digits.
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Object(object) if !object.truncated && !object.redacted => object.text.as_ref().and_then(|text| text.parse().ok()),
-        other => other.as_f64(),
-    }
+fn number(value: &Value) -> Result<Figure, NoFigure> {
+    let (number, is_held) = match value {
+        Value::Object(object) if !object.truncated && !object.redacted => {
+            let text = object.text.as_deref().ok_or(NoFigure::NotANumber)?;
+            let number = text.parse().ok();
+            (number, number.is_none_or(|number| exact::holds(text, number)))
+        }
+        Value::Int(number) => (Some(*number as f64), exact::holds_whole(i128::from(*number))),
+        other => (other.as_f64(), true),
+    };
+    let value = number.filter(|number: &f64| number.is_finite()).ok_or(NoFigure::NotANumber)?;
+    if is_held { Ok(Figure { value, unit: "" }) } else { Err(NoFigure::TooLong) }
 }
 
 fn shown(value: &Value) -> String {
@@ -222,6 +232,8 @@ mod tests {
         assert_eq!((read(Pick::First, Over::Min, &late, &[]).0, read(Pick::Only, Over::Min, &late, &[]).0), (None, None));
         let dropped = Receipt { dropped: Some(9), state: bystander_model::hit::ReceiptState::Armed, ..Receipt::uncovered(7, "kv", "") };
         assert!(read(Pick::Only, Over::Min, &[hit(7, None, 0, Value::Int(3))], &[dropped]).1.contains("9 hits of pid 7"));
+        let long = [hit(7, None, 0, Value::Int((1 << 53) + 1))];
+        assert!(read(Pick::Only, Over::Min, &long, &[]).1.contains("more digits than can be compared"));
         let mixed = [hit(7, None, 0, Value::Int(3)), hit(8, None, 0, Value::error("AttributeError"))];
         assert_eq!(read(Pick::Only, Over::Min, &mixed, &[]).0, None);
     }

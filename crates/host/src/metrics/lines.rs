@@ -4,13 +4,13 @@ use bystander_lab::json_path::{self, JsonPath};
 use bystander_lab::plan::Pick;
 use bystander_model::evidence::Evidence;
 use bystander_model::ids::TrialId;
+use bystander_model::plain::{pieces, text_without_orders};
 use bystander_model::reading::{LogBlock, LogLine};
-use regex::Regex;
 
-use super::figure::figure;
-use super::pieces::{matches, pieces};
+use super::figure::of_document;
+use super::matched::Pattern;
 use super::sieve::Sieve;
-use super::tally::Tally;
+use super::tally::{Picked, Tally};
 
 /// What lets lines through that may be JSON: a key may be spelt with escapes, so the path cannot say more.
 const JSON: &str = r"^\s*[{\[]";
@@ -32,7 +32,7 @@ struct Sought {
 
 #[derive(Debug)]
 enum What {
-    Pattern(Regex),
+    Pattern(Pattern),
     Json(JsonPath),
 }
 
@@ -52,13 +52,13 @@ impl Lines {
             .filter_map(|wanted| {
                 let what = match wanted.is_json {
                     true => What::Json(JsonPath::parse(wanted.text).ok()?),
-                    false => What::Pattern(Regex::new(wanted.text).ok()?),
+                    false => What::Pattern(Pattern::new(wanted.text)?),
                 };
                 Some(Sought { name: wanted.name.to_owned(), what, tally: Tally::new(wanted.pick) })
             })
             .collect();
         let sieve = Sieve::new(sought.iter().map(|sought| match &sought.what {
-            What::Pattern(regex) => regex.as_str(),
+            What::Pattern(pattern) => pattern.regex.as_str(),
             What::Json(_) => JSON,
         }));
         Self { trial, sieve, sought }
@@ -67,9 +67,11 @@ impl Lines {
     /// Takes lines of a stream, in their order.
     pub(super) fn block(&mut self, block: &LogBlock<'_>) {
         let Self { trial, sieve, sought } = self;
-        for line in block.candidates(|text, from| sieve.find(text, from)) {
-            sought.iter_mut().for_each(|sought| sought.line(*trial, &line));
-        }
+        let none: Option<()> = sieve.find_line(block, |line| {
+            sought.iter_mut().for_each(|sought| sought.line(*trial, line));
+            None
+        });
+        debug_assert!(none.is_none());
     }
 
     /// How often each was matched so far.
@@ -78,12 +80,8 @@ impl Lines {
     }
 
     /// Values by metric, with what shows them.
-    pub(super) fn finish(self) -> Vec<(String, Option<f64>, Option<Evidence>)> {
-        let values = self.sought.into_iter().map(|sought| {
-            let (value, evidence) = sought.tally.finish("matches");
-            (sought.name, value, evidence)
-        });
-        values.collect()
+    pub(super) fn finish(self) -> Vec<(String, Picked)> {
+        self.sought.into_iter().map(|sought| (sought.name, sought.tally.finish("matches"))).collect()
     }
 }
 
@@ -91,16 +89,16 @@ impl Sought {
     fn line(&mut self, trial: TrialId, line: &LogLine<'_>) {
         let evidence = |piece: &str| Evidence::log(trial, line.stream, line.number, super::clip(piece.trim_end()));
         match &self.what {
-            What::Pattern(regex) => {
-                for (value, piece) in matches(regex, line.text) {
-                    self.tally.take(figure(value), || evidence(piece));
-                }
+            What::Pattern(pattern) => {
+                let tally = &mut self.tally;
+                pattern.each(line.text, |found| tally.read(found.read, || evidence(found.piece), || pattern.advice(found.piece)));
             }
             What::Json(path) => {
-                for piece in pieces(line.text).filter(|piece| piece.trim_start().starts_with(['{', '['])) {
+                let plain = text_without_orders(line.text);
+                for piece in pieces(&plain).filter(|piece| piece.trim_start().starts_with(['{', '['])) {
                     let Ok(document) = serde_json::from_str(piece) else { continue };
                     for value in path.find(&document) {
-                        self.tally.take(json_path::number(value).ok(), || evidence(piece));
+                        self.tally.read(of_document(json_path::number(value)), || evidence(piece), String::new);
                     }
                 }
             }
@@ -129,7 +127,7 @@ mod tests {
         let told = |evidence: Option<bystander_model::evidence::Evidence>| {
             evidence.map(|found| format!("{} {}", found.place, found.text)).unwrap_or_default()
         };
-        lines.finish().into_iter().map(|(_, value, evidence)| (value, told(evidence))).collect()
+        lines.finish().into_iter().map(|(_, picked)| (picked.value, told(picked.evidence))).collect()
     }
 
     #[test]
@@ -159,5 +157,12 @@ mod tests {
         let text = "x\n{\"a\": {\"b\": 1}}\n  {\"a\": {\"b\": \"2\"}}\n|\n{\"a\": 3}\nnot {\"a\": {\"b\": 9}}\n{\"a\": {\"b\": 9}\n{\"\\u0061\": {\"b\": 4}}\n";
         assert_eq!(read(&[("a.b", true, Pick::Sum), (r"x(\d)", false, Pick::Only)], text)[0].0, Some(7.0));
         assert_eq!(read(&[("a.b", true, Pick::Only)], text)[0].0, None);
+    }
+
+    #[test]
+    fn lines_with_colours_are_read_as_they_are_shown() {
+        let text = "a\n\x1b[1mtok=\x1b[0m5\r\n|\nb\n\x1b[2m{\"a\": 3}\x1b[0m\n";
+        let told = read(&[(r"^tok=(\d+)$", false, Pick::Only), ("a", true, Pick::Only)], text);
+        assert_eq!(told, [(Some(5.0), "stderr:2 tok=5".into()), (Some(3.0), "stderr:5 {\"a\": 3}".into())]);
     }
 }

@@ -3,6 +3,10 @@
 //! The patterns of a plan are written for single lines. Joined into one, and made so that no part of them matches a line end, they find in a block of
 //! lines the lines that may matter; the exact patterns then look at those. A line that the sieve passes over is matched by none of them.
 
+use std::borrow::Cow;
+
+use bystander_model::plain::{has_orders, text_without_orders};
+use bystander_model::reading::{LogBlock, LogLine};
 use regex::Regex;
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
@@ -34,6 +38,18 @@ impl Sieve {
         let joined: Vec<String> = joined.iter().map(|pattern| format!("(?:{pattern})")).collect();
         let built = regex::RegexBuilder::new(&joined.join("|")).size_limit(SIZE).dfa_size_limit(SIZE).build();
         built.map_or(Self::Everything, Self::Search)
+    }
+
+    /// What is found first in the lines of a block that may matter, as they are shown or as they are.
+    pub(crate) fn find_line<T>(&self, block: &LogBlock<'_>, mut look: impl FnMut(&LogLine<'_>) -> Option<T>) -> Option<T> {
+        if matches!(self, Self::Nothing) || !has_orders(block.text.as_bytes()) {
+            return block.candidates(|text, from| self.find(text, from)).find_map(|line| look(&line));
+        }
+        block.lines().find_map(|line| {
+            let plain = text_without_orders(line.text);
+            let may_matter = self.find(&plain, 0).is_some() || (matches!(plain, Cow::Owned(_)) && self.find(line.text, 0).is_some());
+            may_matter.then(|| look(&line)).flatten()
+        })
     }
 
     /// The place of the next line that may matter, at or after a byte that begins a line.
@@ -77,10 +93,10 @@ fn of_line(hir: &Hir) -> Hir {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pieces::pieces;
     use super::Sieve;
     use bystander_model::evidence::Stream;
     use bystander_model::ids::TimeNs;
+    use bystander_model::plain::pieces;
     use bystander_model::reading::LogBlock;
     use proptest::prelude::*;
     use regex::Regex;

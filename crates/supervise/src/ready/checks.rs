@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bystander_model::ids::TimeNs;
+use bystander_model::plain;
 use regex::bytes::Regex;
 use ureq::Agent;
 
@@ -159,12 +160,12 @@ impl Checks {
 
     /// Takes one line of output.
     pub(crate) fn line(&self, line: &Line) {
-        self.lines.take(|pattern| pattern.is_match(&line.text).then(|| line.clone()));
+        self.lines.take(|pattern| plain::any(&line.text, |text| pattern.is_match(text)).then(|| line.clone()));
     }
 
     /// Takes several lines of output.
     pub(crate) fn lines(&self, lines: &output::Lines) {
-        self.lines.take(|pattern| lines.find(|text| pattern.is_match(text)));
+        self.lines.take(|pattern| lines.find(|line| plain::any(line, |text| pattern.is_match(text))));
     }
 
     /// When the last pattern matched, where lines are all that is asked.
@@ -311,6 +312,48 @@ impl Lines {
             (0, _) => Ok(seen.iter().flatten().cloned().collect()),
             (_, 1) => Err("no line has matched the `log` pattern".to_owned()),
             _ => Err(format!("no line has matched the `log` pattern {}", missing.join(" nor "))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use bystander_model::evidence::Stream;
+    use bystander_model::ids::TimeNs;
+    use regex::bytes::Regex;
+
+    use super::{Checks, ReadySpec};
+    use crate::output::{Line, Lines};
+
+    fn is_ready(text: &str) -> [bool; 2] {
+        let checks = || {
+            let logs = vec![Regex::new("^ready to roll$").expect("a pattern")];
+            Checks::prepare(ReadySpec { logs, ..ReadySpec::default() }, Path::new("/")).expect("can be checked").0
+        };
+        let (stream, time_ns, bytes) = (Stream::Stdout, TimeNs(7), text.as_bytes().to_vec());
+        let length = bytes.len() as u64;
+        let (alone, among) = (checks(), checks());
+        alone.line(&Line { stream, number: 1, offset: 0, time_ns, text: bytes, length, terminated: true });
+        let text = format!("loading\n{text}\n").into_bytes();
+        among.lines(&Lines { stream, first: 1, count: 2, offset: 0, time_ns, text });
+        [alone, among].map(|checks| checks.said() == Some(TimeNs(7)))
+    }
+
+    #[test]
+    fn a_line_is_what_a_person_reads_whatever_colours_it_has_and_however_it_ends() {
+        for text in [
+            "ready to roll",
+            "ready to roll\r",
+            "\x1b[32mready\x1b[0m to roll",
+            "loading 50%\rready to roll\r",
+            "\x1b[1mready to roll\x1b[m\r",
+        ] {
+            assert_eq!(is_ready(text), [true, true], "{text:?}");
+        }
+        for text in ["not ready to roll", "ready to roll 2", "ready\rto roll"] {
+            assert_eq!(is_ready(text), [false, false], "{text:?}");
         }
     }
 }

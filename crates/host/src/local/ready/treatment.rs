@@ -7,6 +7,7 @@ use bystander_lab::plan::{Plan, Treatment};
 use bystander_model::cell::Cell;
 use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::ids::TrialId;
+use bystander_model::plain;
 use bystander_model::reading::LogBlock;
 use bystander_supervise::output::Line;
 use regex::Regex;
@@ -69,8 +70,8 @@ impl Treatments {
     pub(in super::super) fn block(&mut self, block: &LogBlock<'_>) {
         self.lines += block.count();
         for sought in self.sought.iter_mut().filter(|sought| sought.place == Place::Log && sought.seen.is_none()) {
-            let mut lines = block.candidates(|text, from| sought.sieve.find(text, from));
-            let found = lines.find_map(|line| Some((line.number, around(line.text, sought.pattern.find(line.text)?.range()))));
+            let pattern = &sought.pattern;
+            let found = sought.sieve.find_line(block, |line| Some((line.number, shown(pattern, line.text)?)));
             sought.seen = found.map(|(number, text)| Evidence::log(self.trial, block.stream, number, text));
             if sought.seen.is_none() && sought.is_own {
                 sought.near.block(block);
@@ -85,8 +86,8 @@ impl Treatments {
         let mut text = None;
         for sought in open {
             let text = text.get_or_insert_with(|| line.text());
-            if let Some(found) = sought.pattern.find(text) {
-                sought.seen = Some(Evidence::log(self.trial, line.stream, line.number, around(text, found.range())));
+            if let Some(found) = shown(&sought.pattern, text) {
+                sought.seen = Some(Evidence::log(self.trial, line.stream, line.number, found));
             } else if sought.is_own {
                 sought.near.line(line.stream, line.number, text);
             }
@@ -225,6 +226,11 @@ fn contamination(class: &str, text: String, evidence: Vec<Evidence>) -> Contamin
 
 fn clipped(evidence: &Evidence) -> Evidence {
     Evidence { kind: EvidenceKind::Log, text: evidence.text[..border(&evidence.text, SHOWN_BYTES)].to_owned(), ..evidence.clone() }
+}
+
+/// What a pattern matches in a line as it is shown, or else as it is.
+fn shown(pattern: &Regex, line: &str) -> Option<String> {
+    plain::find(line, |text| Some(around(text, pattern.find(text)?.range())))
 }
 
 /// What matched, with what stands before and after it, so that a long line of a configuration does not hide it.

@@ -217,7 +217,7 @@ fn address(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Template> {
     Some(address)
 }
 
-/// A file that is the same for every trial may have been written by another one: it is read all the same, and only counts where this trial wrote it.
+/// A file that is the same for every trial may have been written by another one: it is read all the same, and only what this trial wrote counts.
 fn path_is_of_trial(path: &Template, item: &Item<'_>, problems: &mut Problems<'_>) -> bool {
     if path.0.trim().is_empty() {
         problems.push(&item.span, item.invalid("is empty"));
@@ -225,7 +225,8 @@ fn path_is_of_trial(path: &Template, item: &Item<'_>, problems: &mut Problems<'_
     }
     if !path.mentions("trial") {
         let message = format!("`{}` names the same file for every trial", item.path);
-        let problem = Diagnostic::warning("spec.shared_file", message).note("it counts only where the trial itself wrote it");
+        let problem =
+            Diagnostic::warning("spec.shared_file", message).note("of it, only what the trial itself wrote since its launch counts");
         problems.push(&item.span, problem.help("write \"{trial}/result.json\", and tell the program or the workload that path"));
     }
     true
