@@ -112,8 +112,11 @@ fn after(source: &Source<'_>, place: &Place, text: &[u8], how: How) -> Change {
     let line = line_around(bytes, end);
     let exact = Change { at: range.end..range.end, text: text.to_vec() };
     let rest = &bytes[end..line.end];
-    if continues(text) && !how.by_syntax {
-        return Change { at: end..end, ..exact };
+    let beside = Change { at: end..end, text: text.to_vec() };
+    // A statement with the indent of its line does not go on with what stands before it.
+    let is_indented = text.starts_with(b" ") || text.starts_with(b"\t");
+    if continues(text) && !how.by_syntax && !(is_indented && new_error(source, &beside).is_some()) {
+        return beside;
     }
     let separator = source.language.map_or("", |language| language.separator());
     let joined = only_line(text).filter(|_| source.language.is_some()).map(|text| {

@@ -21,6 +21,8 @@ const COMPOUND: [&str; 9] = [
     "class_definition",
     "decorated_definition",
 ];
+/// Statements that only Python 2 has.
+const OF_PYTHON_2: [&str; 2] = ["print_statement", "exec_statement"];
 /// So many errors are looked for.
 const ERRORS: usize = 1000;
 
@@ -72,9 +74,10 @@ impl<'b> Tree<'b> {
     pub(crate) fn errors(&self) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         if self.language == Language::Python {
-            // The grammar takes `x; for …`, which Python does not.
+            // The grammar takes `x; for …`, `x = 1 y = 2` and `print "x"`, which Python does not.
             walk(&mut self.tree.walk(), &mut |node, _| {
-                if COMPOUND.contains(&node.kind()) && !self.begins_line(node.start_byte()) && found.len() < ERRORS {
+                let misplaced = COMPOUND.contains(&node.kind()) && !self.begins_line(node.start_byte());
+                if (misplaced || OF_PYTHON_2.contains(&node.kind()) || self.is_glued(node)) && found.len() < ERRORS {
                     found.push(node.byte_range());
                 }
                 true
@@ -89,6 +92,18 @@ impl<'b> Tree<'b> {
             });
         }
         found
+    }
+
+    /// Whether a statement of Python follows another one without a line end or a semicolon between them.
+    fn is_glued(&self, node: &Node<'_>) -> bool {
+        let in_block = node.parent().is_some_and(|parent| matches!(parent.kind(), "module" | "block"));
+        if !in_block || !node.is_named() || is_comment(node) {
+            return false;
+        }
+        let Some(before) = node.prev_named_sibling().filter(|before| !is_comment(before)) else { return false };
+        let between = self.bytes.get(before.end_byte()..node.start_byte()).unwrap_or_default();
+        let ends = |(at, byte): (usize, &u8)| matches!(byte, b'\n' | b'\r') && !between[..at].ends_with(b"\\");
+        !before.has_error() && !node.has_error() && !between.contains(&b';') && !between.iter().enumerate().any(ends)
     }
 
     /// A number that two sources share that differ in blanks, line ends and comments alone.
@@ -195,6 +210,13 @@ mod tests {
         assert!(tree("f(); 'mark'; g()\n").in_idle_text(&(6..10)) && !tree("x = 'mark'\n").in_idle_text(&(5..9)));
         assert!(tree("\u{feff}x = 1\n").errors().is_empty());
         assert!(!tree("x = 1; for y in x: pass\n").errors().is_empty());
+        for glued in
+            ["print('r')return c\n", "def f():\n    x = 3    del x\n", "x = 1 y = 2\n", "x = 1 \\\ny = 2\n", "print 'x'\n", "exec 'x'\n"]
+        {
+            assert!(!tree(glued).errors().is_empty(), "{glued}");
+        }
+        let whole = "x = 1; y = 2;\nif x: y = 3; z = 4\nelse: pass\nz = 5  # note\n# note\ny = (1,\n  2)\r\nprint('x')\r\nexec('y')\n";
+        assert!(tree(whole).errors().is_empty(), "{:?}", tree(whole).errors());
         assert!(tree("@d\nasync def f():\n\x0c    if a: pass\n    else: b = 1\n").errors().is_empty());
     }
 }

@@ -80,6 +80,24 @@ fn a_statement_goes_on_the_line_of_what_was_found_and_line_numbers_hold() {
 }
 
 #[test]
+fn statements_are_never_glued_together() {
+    let program = b"def f(c):\n    if c: return c\n    x = 3\n    return x\n";
+    let (indented, _) = made("m.py", program, |file| text(file, "    x = 3", after("    print(x)")));
+    assert_eq!(indented, "def f(c):\n    if c: return c\n    x = 3; print(x)  # MARK\n    return x\n");
+    let (inside, _) = made("m.py", program, |file| text(file, "return c", before("print(c)")));
+    assert_eq!(inside, "def f(c):\n    if c: print(c); 'MARK'; return c\n    x = 3\n    return x\n");
+    let (comment, _) = made("m.py", program, |file| text(file, "    x = 3", after("  # three")));
+    assert!(comment.contains("    x = 3  # three"), "{comment}");
+    let world = World::new();
+    let file = world.write("m.py", program);
+    for action in [after("; print 'x'"), after("; exec 'x'"), after(" y = 4"), replace("x = 3 y = 4")] {
+        let refused = prepare_patches(&[PatchSpec { inline: true, ..text(&file, "x = 3", action.clone()) }]);
+        let error = refused.expect_err("no Python 3 reads it").to_string();
+        assert!(error.contains("syntax"), "{action:?}: {error}");
+    }
+}
+
+#[test]
 fn a_statement_that_would_mean_something_else_there_gets_a_line_of_its_own() {
     let (text_one, moved) = made("m.py", b"if a: x = 1\ny = 2\n", |file| text(file, "if a: x = 1", after("print(x)")));
     assert_eq!((text_one.as_str(), moved), ("if a: x = 1\nprint(x)  # MARK\ny = 2\n", 1));
