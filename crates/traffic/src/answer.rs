@@ -164,6 +164,7 @@ impl Reader {
         match decode(event.data, event.is_error) {
             Said::Done => self.seen.done = Some(at),
             Said::Chunk { output, silent, usage } => self.seen.chunk(output, silent, usage, at, gap),
+            Said::GivenUp(word) => self.fault = Some(Fault::GivenUp { word, chunks: self.seen.chunks }),
             Said::Error(text) => self.fault = Some(Fault::InStream { text }),
             Said::Unreadable => self.fault = Some(Fault::Unreadable { text: clip(event.data) }),
         }

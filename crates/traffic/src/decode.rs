@@ -23,6 +23,8 @@ pub(crate) enum Said {
     },
     /// The server failed.
     Error(String),
+    /// The server gave the answer up; its word for that.
+    GivenUp(&'static str),
     /// It is no JSON object.
     Unreadable,
 }
@@ -73,6 +75,8 @@ struct Choice {
     text: Presence,
     #[serde(default)]
     delta: Option<Delta>,
+    #[serde(default)]
+    finish_reason: Finish,
 }
 
 #[derive(Deserialize)]
@@ -87,6 +91,18 @@ struct Delta {
     reasoning: Presence,
     #[serde(default)]
     tool_calls: Presence,
+}
+
+/// Why an answer ended, as far as it says that the server gave it up: `abort` or `error`, as engines call it.
+#[derive(Default)]
+struct Finish(Option<&'static str>);
+
+impl<'de> Deserialize<'de> for Finish {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Anything else than a text is none of these words.
+        let word = serde_json::Value::deserialize(from)?;
+        Ok(Self(["abort", "error"].into_iter().find(|known| word.as_str() == Some(known))))
+    }
 }
 
 impl Choice {
@@ -119,6 +135,9 @@ pub(crate) fn decode(data: &[u8], is_error: bool) -> Said {
         return Said::Error(clip(data));
     }
     let choices = piece.choices.unwrap_or_default();
+    if let Some(word) = choices.iter().find_map(|choice| choice.finish_reason.0) {
+        return Said::GivenUp(word);
+    }
     let output = choices.iter().any(Choice::has_output);
     let silent = !output && choices.iter().any(|choice| !choice.opens());
     Said::Chunk { output, silent, usage: piece.usage }
@@ -197,6 +216,18 @@ mod tests {
         match decode(text.as_bytes(), false) {
             Said::Chunk { output, silent, usage } => (output, silent, usage),
             other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_answer_that_the_server_gives_up_is_told_from_one_that_ends() {
+        for word in ["abort", "error"] {
+            let text = format!(r#"{{"choices":[{{"delta":{{"content":"a"}},"finish_reason":"{word}"}}]}}"#);
+            assert_eq!(decode(text.as_bytes(), false), Said::GivenUp(word));
+        }
+        for good in [r#""stop""#, r#""length""#, "null", r#"{"type":"abort"}"#] {
+            let text = format!(r#"{{"choices":[{{"text":"a","finish_reason":{good}}}]}}"#);
+            assert_eq!(chunk(&text), (true, false, None), "{good}");
         }
     }
 

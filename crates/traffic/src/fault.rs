@@ -35,6 +35,14 @@ pub enum Fault {
         /// What it said.
         text: String,
     },
+    /// The server gave the answer up.
+    #[error("get a whole answer: the server ended it by `{word}`; {chunks} chunks had come")]
+    GivenUp {
+        /// `abort` or `error`.
+        word: &'static str,
+        /// Chunks with output so far.
+        chunks: u64,
+    },
     /// The stream ended without `[DONE]`.
     #[error("find [DONE] at the end of the stream; {chunks} chunks had come")]
     NoDone {
@@ -87,6 +95,7 @@ impl Fault {
             Self::Timeout { .. } => "timeout".into(),
             Self::Status { status, .. } => format!("status_{status}"),
             Self::InStream { .. } => "error_in_stream".into(),
+            Self::GivenUp { word, .. } => format!("finished_by_{word}"),
             Self::NoDone { .. } => "no_done".into(),
             Self::Empty => "empty".into(),
             Self::TooFast { .. } => "too_fast".into(),

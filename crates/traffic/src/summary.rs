@@ -155,6 +155,13 @@ fn notes(summary: &Summary, measure: &Measure, around: &Circumstances<'_>) -> Ve
     if let Some(ratio) = summary.tokens_per_chunk.filter(|ratio| *ratio > 1.05) {
         notes.push(format!("A chunk held {ratio:.2} tokens on average: inter-token times are those between chunks; tpot is per token."));
     }
+    let asked = u64::from(around.load.output_tokens);
+    if around.load.ignore_eos && tokens.counted > 0 && tokens.counted_tokens < tokens.counted * asked {
+        notes.push(format!(
+            "Answers were shorter than was asked for: {:.1} tokens on average where {asked} were asked for with ignore_eos. Latencies of shorter answers are shorter.",
+            tokens.counted_tokens as f64 / tokens.counted as f64
+        ));
+    }
     if tokens.undercounted > 0 {
         notes.push(format!("In {} answers the server counted fewer tokens than it sent chunks with output.", tokens.undercounted));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bystander_model::traffic::{Amount, Endpoint, Prompt};
+use bystander_model::traffic::{Amount, Endpoint, Load, Prompt};
 use bystander_testkit::endpoint::{DONE, LAST_CHUNK, STREAM_HEAD, Step, answer, chunked, event, piece, usage};
 use serde_json::{Value, json};
 
@@ -103,6 +103,17 @@ fn the_request_says_what_the_load_says_and_no_two_prompts_are_alike() {
         prompts.insert(body["messages"][0]["content"].as_str().expect("a prompt").to_owned());
     }
     assert_eq!((seen.len(), prompts.len()), (10, 10));
+}
+
+#[test]
+fn answers_shorter_than_asked_are_told_where_the_engine_was_to_ignore_the_end() {
+    let server = server(|_| Step::good(5, PACE, 5));
+    let told = |ignore_eos: bool, output_tokens: u32| {
+        let load = Load { ignore_eos, output_tokens, ..load(&server, 4) };
+        run(&load).notes.iter().any(|note| note.contains("shorter than was asked for: 5.0 tokens"))
+    };
+    assert!(told(true, 20));
+    assert!(!told(false, 20) && !told(true, 5));
 }
 
 #[test]

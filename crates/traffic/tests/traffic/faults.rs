@@ -29,6 +29,8 @@ fn stream(parts: &[&[u8]]) -> Vec<u8> {
 fn answers_that_are_none_are_told_apart() {
     let whole = |body: &[&[u8]]| [stream(body), LAST_CHUNK.to_vec()].concat();
     let error = event(&json!({"error": {"message": "EngineCore died", "code": 500}}));
+    let ended = |word: &str| event(&json!({"choices": [{"delta": {}, "finish_reason": word}]}));
+    let (aborted, failed) = (ended("abort"), ended("error"));
     for (expected, steps) in [
         ("status_503", vec![Step::Send(answer(503, "application/json", r#"{"error":"full"}"#))]),
         ("status_429", vec![Step::Send(answer(429, "text/plain", ""))]),
@@ -43,6 +45,8 @@ fn answers_that_are_none_are_told_apart() {
         ("cut_short", vec![Step::Send(b"HTTP/1.1 200 OK\r\ncontent-".to_vec()), Step::Close]),
         ("error_in_stream", vec![Step::Send(stream(&[piece(true), &error]))]),
         ("error_in_stream", vec![Step::Send(stream(&[piece(true), b"event: error\ndata: out of memory\n\n"]))]),
+        ("finished_by_abort", vec![Step::Send(whole(&[OPENING, piece(true), &aborted, DONE]))]),
+        ("finished_by_error", vec![Step::Send(whole(&[OPENING, piece(true), &failed, DONE]))]),
         ("unreadable", vec![Step::Send(stream(&[b"data: {\"choices\"\n\n"]))]),
         (
             "encoded",
