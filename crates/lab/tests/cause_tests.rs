@@ -11,6 +11,7 @@ mod cause_tests {
     mod fates;
     mod hangs;
     mod logs;
+    mod order;
     mod outcomes;
     mod parts;
     mod readers;

@@ -12,11 +12,12 @@ use super::clip::clip;
 use super::early::{died_unasked, never_ready, stopped_answering, too_early, with_answer, with_places};
 use super::ended::{
     cause, ended_by_itself, exit_evidence, exited, foreign_listener, host_oom, is_of_machine, memory_limit, outside, own_port, signal_of,
-    signalled, starved, telling_line, timed_out, workload, workload_evidence,
+    signalled, starved, telling_line, timed_out,
 };
 use super::facts::{StopWhy, TrialFacts};
 use super::fate::{Fate, fate, survived};
-use super::first::first_cause;
+use super::first::{first_cause, was_before_ready};
+use super::hang_up::hung_up;
 use super::part::{under_load, went_on};
 use super::reader::CauseReader;
 use super::requests;
@@ -24,6 +25,7 @@ use super::root::{after_crash, first_crash, of_crash, over_wrapper};
 use super::scheduler;
 use super::standstill;
 use super::traceback::Traceback;
+use super::work::{then_workload, workload, workload_evidence};
 use raised::from_traceback;
 use readers::{read, refine};
 
@@ -216,7 +218,10 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
         (raised, Some(events)) => with_evidence_of(memory_limit(facts, events), raised),
         (None, None) if itself && machine.is_some() => host_oom(facts, machine?),
         (None, None) if starved_row.is_some() => starved(facts, starved_row?),
-        (Some(raised), None) if !crashed(facts) => raised,
+        (Some(raised), None) if !crashed(facts) => match work.filter(|_| !itself) {
+            Some(end) => then_workload(facts, raised, end),
+            None => raised,
+        },
         (raised, None) if itself => with_evidence_of(without_traceback(facts), raised),
         (_, None) => match (&facts.too_early, &facts.unanswering) {
             (Some(shown), _) => too_early(facts, work?, shown),
@@ -224,7 +229,7 @@ fn failure(facts: &TrialFacts, first: Option<&Traceback>) -> Option<Cause> {
             (None, None) => with_places(facts, with_answer(facts, workload(facts, work?))),
         },
     };
-    let cause = if first.is_none() { with_survived(facts, cause) } else { cause };
+    let cause = if first.is_none() { with_hang_up(facts, with_survived(facts, cause)) } else { cause };
     Some(complete(facts, cause))
 }
 
@@ -246,13 +251,28 @@ fn without_traceback(facts: &TrialFacts) -> Cause {
 /// Mentions a traceback that looks like the cause and is not.
 fn with_survived(facts: &TrialFacts, mut cause: Cause) -> Cause {
     let Some(earlier) = survived(facts) else { return cause };
-    let root = earlier.root();
-    let said = if root.kind.is_empty() { "its last line never came".to_owned() } else { root.headline() };
-    let evidence = Evidence::log(facts.trial, earlier.stream, root.at, said);
+    let evidence = quoted(facts, earlier);
+    let why = if was_before_ready(facts, earlier) { ": it was ready after it" } else { "" };
     let said = clip(&evidence.text, HEADLINE);
-    cause.text = format!("{}; an earlier traceback at {} was not what ended it: {said}", cause.text, evidence.place);
+    cause.text = format!("{}; an earlier traceback at {} was not what ended it{why}: {said}", cause.text, evidence.place);
     cause.evidence.push(evidence);
     cause
+}
+
+/// Mentions that the server noticed a client of it to be gone, which comes of what that client got.
+fn with_hang_up(facts: &TrialFacts, mut cause: Cause) -> Cause {
+    let Some(noticed) = hung_up(facts).filter(|_| cause.class == "workload") else { return cause };
+    let evidence = quoted(facts, noticed);
+    let said = clip(&evidence.text, HEADLINE);
+    cause.text = format!("{}; at {} the server noticed that a client had hung up: {said}", cause.text, evidence.place);
+    cause.evidence.push(evidence);
+    cause
+}
+
+fn quoted(facts: &TrialFacts, traceback: &Traceback) -> Evidence {
+    let root = traceback.root();
+    let said = if root.kind.is_empty() { "its last line never came".to_owned() } else { root.headline() };
+    Evidence::log(facts.trial, traceback.stream, root.at, said)
 }
 
 fn with_evidence_of(mut cause: Cause, other: Option<Cause>) -> Cause {

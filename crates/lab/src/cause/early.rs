@@ -4,9 +4,10 @@ use bystander_model::evidence::Evidence;
 use bystander_model::ids::TimeNs;
 use bystander_model::outcome::{Cause, CauseGroup};
 
-use super::ended::{cause, ended_by_itself, workload};
+use super::ended::{cause, ended_by_itself};
 use super::facts::{TrialFacts, Unanswering, WorkloadEnd};
 use super::standstill;
+use super::work::workload;
 
 /// Every condition of readiness held since then, and it ended before that had lasted: how, in words that fit after "it", and in short.
 pub(super) fn died_holding(facts: &TrialFacts, held: TimeNs, how: &str, short: &str) -> Cause {

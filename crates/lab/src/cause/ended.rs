@@ -5,21 +5,20 @@ use bystander_model::outcome::{Cause, CauseGroup};
 
 use super::clip::clip;
 use super::early::died_holding;
-use super::facts::{MemoryEvents, PortHolder, StopWhy, TrialFacts, WorkloadEnd};
+use super::echo::is_echo;
+use super::facts::{MemoryEvents, PortHolder, StopWhy, TrialFacts};
 use super::fate::meant;
-use super::first::is_echo;
 use super::kept::KeptLine;
 use super::mask::mask;
 use super::memory::{DEVICE_OOM, says_device_oom};
 use super::prefix;
-use super::requests;
 use super::root::told_by_crash;
 use super::severity::gravest;
 use super::signals::signal_name;
 use super::signature::short_mask;
 use super::starved::Starved;
 
-/// The longest part of a last line in a signature, in bytes.
+/// The longest part of a last line in a text, in bytes.
 const LAST_WORDS: usize = 100;
 
 /// What says that a port was taken, in any case of letters.
@@ -56,40 +55,6 @@ pub(super) fn exit_evidence(facts: &TrialFacts) -> Option<Evidence> {
 pub(super) fn ended_by_itself(facts: &TrialFacts) -> bool {
     let over = facts.exit.is_some() || facts.signal.is_some();
     over && facts.stopped.as_ref().is_none_or(|stopped| facts.ended.is_some_and(|ended| ended < stopped.at))
-}
-
-/// How the workload ended, as evidence.
-pub(super) fn workload_evidence(facts: &TrialFacts) -> Option<Evidence> {
-    let text = workload_words(facts, facts.workload.as_ref()?);
-    Some(Evidence { trial: Some(facts.trial), kind: EvidenceKind::Exit, place: "workload".into(), text })
-}
-
-fn workload_words(facts: &TrialFacts, end: &WorkloadEnd) -> String {
-    match (end.timed_out, end.signal, end.exit) {
-        (true, ..) => {
-            let limit = facts.workload_limit_s.map_or_else(String::new, |limit_s| format!(" of {limit_s} s"));
-            format!("the workload reached its time limit{limit}")
-        }
-        (_, Some(signal), _) => format!("the workload was ended by {}", signal_name(signal)),
-        (_, _, Some(code)) => format!("the workload ended with exit code {code}"),
-        _ => "the workload did not end".into(),
-    }
-}
-
-/// The workload did not do what it was asked.
-pub(super) fn workload(facts: &TrialFacts, end: &WorkloadEnd) -> Cause {
-    if let Some(cause) = requests::refused(facts, end) {
-        return cause;
-    }
-    let words = workload_words(facts, end);
-    let (signature, text) = match &end.last_line {
-        Some(line) => (format!("{words}: {}", clip(&mask(&line.text), LAST_WORDS).trim_end()), format!("{words}: {}", line.text)),
-        None => (with_last_words(facts, &words), words),
-    };
-    let mut cause = cause("workload", CauseGroup::Target, signature, text);
-    cause.evidence.extend(end.last_line.clone());
-    cause.evidence.extend(workload_evidence(facts));
-    cause
 }
 
 /// Whether the kernel's count is that of the whole machine, whose victim may be anybody.
@@ -224,7 +189,7 @@ pub(super) fn exited(facts: &TrialFacts, code: i32) -> Cause {
         return made;
     }
     let signature = with_last_words(facts, &made.signature);
-    let echoes = is_echo(&signature);
+    let echoes = last_words(facts).is_some_and(|line| is_echo(prefix::split(&line.text).rest));
     let mut told = told_by_lines(facts, made);
     // A number alone says nothing to anybody; where no line looks like an error, the last one is what there is.
     if let (None, Some(line)) = (telling_line(facts), last_words(facts)) {
@@ -244,10 +209,9 @@ fn last_words(facts: &TrialFacts) -> Option<&KeptLine> {
 }
 
 /// A signature with the last thing that was said, since a number alone is the same for failures that have nothing to do with each other.
-fn with_last_words(facts: &TrialFacts, signature: &str) -> String {
+pub(super) fn with_last_words(facts: &TrialFacts, signature: &str) -> String {
     let Some(line) = last_words(facts) else { return format!("{signature} without a word") };
-    let said = mask(prefix::split(&line.text).rest.trim());
-    format!("{signature}: {}", clip(&said, LAST_WORDS).trim_end())
+    format!("{signature}: {}", short_mask(prefix::split(&line.text).rest))
 }
 
 fn after_ready(facts: &TrialFacts) -> &'static str {
@@ -311,7 +275,7 @@ pub(super) fn timed_out(facts: &TrialFacts, limit_s: f64) -> Cause {
         let at = facts.stopped.as_ref().map(|stopped| stopped.at.seconds_since(line.time).max(0.0));
         let when = at.map_or_else(String::new, |s| format!(", {s:.1} s before"));
         text = format!("{text}; its last line{when}: {}", line.text.trim());
-        signature = format!("{signature} after: {}", mask(&short_mask(&line.text)));
+        signature = format!("{signature} after: {}", short_mask(&line.text));
     } else {
         text = format!("{text}; it had printed nothing");
     }

@@ -9,13 +9,17 @@ use std::sync::LazyLock;
 use bystander_model::evidence::Stream;
 use regex::Regex;
 
+use super::echo::{is_echo, only_reports};
 use super::ended::ended_by_itself;
 use super::facts::{StopWhy, TrialFacts};
+use super::first::was_before_ready;
 use super::kept::KeptLine;
 use super::prefix;
 use super::traceback::Traceback;
 
 const SIGINT: i32 = 2;
+/// Lines between the end of a process and its launcher's word of it; more of its message may come between.
+const TOGETHER: u64 = 6;
 
 /// What Python, its libraries and launchers print while a process shuts down.
 static NOISE: LazyLock<Regex> = LazyLock::new(|| {
@@ -50,6 +54,9 @@ pub(super) fn fate<'a>(facts: &'a TrialFacts, traceback: &Traceback) -> Fate<'a>
         // Nothing at all moved after it: whoever waits for the thread that died of it waits for ever.
         return if after.is_none() && stood_still(facts) { Fate::Ended } else { Fate::Open(after) };
     }
+    if is_reported(facts, traceback) {
+        return Fate::Ended;
+    }
     let interrupted = traceback.raised.last().is_some_and(|last| last.short_kind() == "KeyboardInterrupt");
     match (facts.signal, facts.exit) {
         (Some(SIGINT), _) | (None, Some(130)) if interrupted => {}
@@ -59,6 +66,28 @@ pub(super) fn fate<'a>(facts: &'a TrialFacts, traceback: &Traceback) -> Fate<'a>
         _ => return Fate::Survived,
     }
     last_after(facts, traceback).map_or(Fate::Ended, |line| Fate::Open(Some(line)))
+}
+
+/// Whether the next that was said after a traceback is a launcher's word that its process had ended, and is the last that was said: then it is that
+/// process's own, and how it ended. Several processes may have ended one after another.
+fn is_reported(facts: &TrialFacts, traceback: &Traceback) -> bool {
+    if facts.exit == Some(0) || only_reports(traceback.root()) {
+        return false;
+    }
+    let follows = |end: u64, line: u64| line > end && line - end <= TOGETHER;
+    let is_later =
+        |other: &&Traceback| other.stream == traceback.stream && other.first_line > traceback.end_line && other.complete && !other.harmless;
+    let mut end = traceback.end_line;
+    for next in facts.scan.tracebacks.iter().filter(is_later) {
+        if !follows(end, next.first_line) {
+            break;
+        }
+        end = next.end_line;
+        if only_reports(next.root()) {
+            return last_after(facts, next).is_none();
+        }
+    }
+    last_after(facts, traceback).is_some_and(|line| follows(end, line.number) && is_echo(prefix::split(&line.text).rest))
 }
 
 /// Whether Bystander ended it because nothing moved any more.
@@ -81,12 +110,12 @@ pub fn ends_it(facts: &TrialFacts, traceback: &Traceback) -> bool {
     fate(facts, traceback) == Fate::Ended
 }
 
-/// The first traceback that the program survived, where nothing says that it was harmless.
+/// The first traceback that the program survived, where nothing says that it was harmless: by how it ended later, or since it got ready after it.
 pub(super) fn survived(facts: &TrialFacts) -> Option<&Traceback> {
     let until = facts.stopped.as_ref().map(|stopped| stopped.at);
     let in_time = |traceback: &&Traceback| until.is_none_or(|until| traceback.time <= until);
     let mut all = facts.scan.tracebacks.iter().filter(|traceback| !traceback.harmless).filter(in_time);
-    all.find(|traceback| fate(facts, traceback) == Fate::Survived)
+    all.find(|traceback| was_before_ready(facts, traceback) || fate(facts, traceback) == Fate::Survived)
 }
 
 /// The last line that the main process printed into a traceback's stream after it, other than the noise of a shutdown.

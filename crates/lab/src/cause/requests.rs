@@ -3,8 +3,9 @@
 use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::outcome::{Cause, CauseGroup};
 
-use super::ended::{cause, workload_evidence};
+use super::ended::cause;
 use super::facts::{TrialFacts, WorkloadEnd};
+use super::work::workload_evidence;
 use crate::requests::Judged;
 
 /// What came of the requests, as evidence: the sum, and the numbers that it was made of.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::first::is_echo;
+use super::echo::is_echo;
 use super::kept::KeptLine;
 use super::prefix;
 

@@ -22,8 +22,14 @@ pub fn signature(traceback: &Traceback, place: &Place) -> String {
         format!(" in {}{function}", short_file(&relative(&frame.file, place)))
     });
     // Some types put their text on the line after the name.
-    let message = if root.message.trim().is_empty() { root.more.first().map_or("", String::as_str) } else { root.message.as_str() };
-    let message = if message.is_empty() { String::new() } else { format!(": {}", short_mask(message)) };
+    let next = root.more.first().map_or("", |line| line.trim());
+    let message = match root.message.trim() {
+        "" => next.to_owned(),
+        // What it was is on the next line.
+        message if !next.is_empty() && (message.ends_with(':') || message.contains("validation error")) => format!("{message} {next}"),
+        message => message.to_owned(),
+    };
+    let message = if message.is_empty() { String::new() } else { format!(": {}", short_mask(&message)) };
     let last = traceback.raised.last().filter(|_| traceback.raised.len() > 1);
     let last = last.map_or_else(String::new, |last| format!(", then {}", last.short_kind()));
     format!("{kind}{at}{message}{last}")

@@ -193,7 +193,7 @@ fn a_shell_s_code_for_a_signal_is_that_signal() {
 #[test]
 fn an_error_line_near_the_end_explains_an_exit_code() {
     let (_, cause) = judge(&died("loading /models/a\nfatal: cannot read /models/a at 0x7f12\n", 2, 3));
-    assert_eq!(cause.signature, "exit code 2: fatal: cannot read <path> at <hex>");
+    assert_eq!(cause.signature, "exit code 2: fatal: cannot read <path>/a at <hex>");
     assert!(cause.text.ends_with("it said: fatal: cannot read /models/a at 0x7f12"));
     let far = format!("error: early\n{}", "fine\n".repeat(40));
     assert_eq!(judge(&died(&far, 2, 99)).1.signature, "exit code 2: fine");
