@@ -118,7 +118,7 @@ impl Change {
         let ago = modified.and_then(|time| time.elapsed().ok());
         let when = ago.map_or_else(String::new, |ago| format!(", {} s before trial {trial} was to start", ago.as_secs()));
         format!(
-            "{name} {} since the run started{when}; every trial that counts ran with it as it was, and none is made with another; undo the change to go on \
+            "the program is another one: {name} {} since the run started{when}; every trial that counts ran with it as it was, and none is made with another; undo the change to go on \
              with this run, or start anew with `--new`",
             self.what()
         )
@@ -183,7 +183,7 @@ mod tests {
         assert!(files.changed().is_none() && files.changed().is_none());
         fs::write(&path, "print('tok=2')").expect("writes");
         let told = files.changed().expect("it changed").stops(TrialId(5));
-        assert!(told.starts_with("q.py changed since the run started, 0 s before trial 5 was to start"), "{told}");
+        assert!(told.contains(": q.py changed since the run started, 0 s before trial 5 was to start"), "{told}");
         assert!(during(&files).0.is_some_and(|text| text.starts_with("q.py changed while this trial ran")));
         fs::write(&path, "print('tok=1')").expect("writes");
         assert!(files.changed().is_none(), "what counts is what it holds");

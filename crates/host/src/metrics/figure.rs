@@ -3,7 +3,7 @@
 use bystander_lab::exact::TOO_LONG;
 
 /// A number that was read, with the unit that stands behind it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Figure {
     pub(super) value: f64,
     /// Empty where none that is known stands there.

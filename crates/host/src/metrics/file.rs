@@ -82,9 +82,9 @@ impl Content {
     fn of(file: &File, length: u64) -> io::Result<Option<Self>> {
         let mut hash = Sha256::new();
         let is_whole = length <= COMPARED;
-        let parts = if is_whole { vec![0..length] } else { vec![0..END, length - END..length] };
+        let (first, last) = if is_whole { (length, length) } else { (END, length - END) };
         let (mut lines, mut buffer) = (0, vec![0; usize::try_from(END).unwrap_or(usize::MAX)]);
-        for mut part in parts {
+        for mut part in [0..first, last..length] {
             while !part.is_empty() {
                 let most = usize::try_from(part.end - part.start).map_or(buffer.len(), |left| left.min(buffer.len()));
                 let count = file.read_at(&mut buffer[..most], part.start)?;

@@ -183,7 +183,7 @@ fn unread(ledger: &Ledger, contrast: &Contrast, name: &str, metric: &Metric, eff
         return Some(answer);
     }
     if let Some(pair) = effect.pairs.first() {
-        let [treated, control] = [pair.treated, pair.control].map(figure);
+        let [treated, control] = [pair.treated, pair.control].map(|value| format!("{value:e}"));
         answer.text = format!("Not computable: what lies between values such as {treated} and {control} is larger than a number can be.");
         answer.needs = Some(Needs::of([(Means::File, format!("a larger unit of {name}"))]));
         return Some(answer);
