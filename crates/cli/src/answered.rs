@@ -4,7 +4,7 @@ use bystander_lab::ledger::Ledger;
 use bystander_lab::plan::Expect;
 use bystander_model::event::RunEnd;
 use bystander_model::outcome::Outcome;
-use bystander_model::report::{Answer, Report, Verdict};
+use bystander_model::report::{Answer, Report, Strength, Verdict};
 
 use crate::failure::exit;
 
@@ -27,11 +27,16 @@ pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
     if declared_to_work && ledger.data(&ledger.plan.baseline).any(|trial| trial.outcome() != Some(Outcome::Completed)) {
         return exit::FAILED;
     }
-    let open = |verdict| matches!(verdict, Verdict::Insufficient | Verdict::Invalid | Verdict::Undetermined | Verdict::Open);
+    let open = |answer: &Answer| match answer.verdict {
+        Verdict::Insufficient | Verdict::Invalid | Verdict::Undetermined | Verdict::Open => true,
+        // A failure or two of the baseline are what a cold start does, or chance.
+        Verdict::BaselineBroken => answer.strength != Some(Strength::Shown),
+        _ => false,
+    };
     let primary = primary(ledger, report);
     // A description compares nothing: it is answered by its table, if there is a data point in it.
     let described = !primary.is_empty() || report.cells.iter().any(|cell| cell.trials > 0);
-    if described && !primary.iter().any(|answer| open(answer.verdict)) { exit::ANSWERED } else { exit::UNDETERMINED }
+    if described && !primary.iter().any(|answer| open(answer)) { exit::ANSWERED } else { exit::UNDETERMINED }
 }
 
 /// The answers on the primary metric that the question is about: of every level of every factor and of those that are put together, or, where nothing is varied, of the instruments.

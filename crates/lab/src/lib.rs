@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 pub mod aa;
+pub mod broken;
 pub mod carry;
 pub mod cause;
+pub mod cold;
 pub mod conduct;
 pub mod contrast;
 pub mod design;

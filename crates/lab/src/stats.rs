@@ -19,7 +19,7 @@ pub mod permutation;
 pub mod planning;
 pub mod power;
 pub mod proportion;
-mod quantile;
+pub(crate) mod quantile;
 pub mod ranks;
 pub mod sign;
 pub mod spikes;

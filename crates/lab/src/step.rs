@@ -11,6 +11,7 @@ use bystander_model::cell::Cell;
 use bystander_model::event::{Purpose, RunEnd, Slot};
 use bystander_model::outcome::Outcome;
 
+use crate::broken;
 use crate::contrast::{self, Subject};
 use crate::design::sequential::Decision;
 use crate::ledger::{Ledger, TrialRecord};
@@ -67,6 +68,13 @@ fn decide(ledger: &Ledger, lane: u32) -> Step {
         });
         return finish(ledger, lane, RunEnd::Finished { why });
     };
+    // The first block left nothing to compare: whether the baseline fails by itself, launches of it alone tell.
+    if block == 2
+        && plan.stop == Stop::Same
+        && let Some(step) = confirm(ledger, lane)
+    {
+        return step;
+    }
     // A block that was begun is run to its end: every cell once, or the comparison within blocks is lost.
     let begun = ledger.trials.values().any(|trial| trial.slot.purpose == Purpose::Measure && trial.slot.block == block);
     if block > 1
@@ -209,12 +217,6 @@ fn gate(ledger: &Ledger) -> Option<Step> {
 
 /// Why the run stops after `block`, if it does.
 fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
-    if block == 1
-        && ledger.plan.stop == Stop::Same
-        && let Some(why) = all_fail_alike(ledger)
-    {
-        return Some(why);
-    }
     let plan = &ledger.plan;
     let contrasts = contrast::contrasts(plan);
     if contrasts.is_empty() {
@@ -255,16 +257,30 @@ fn reason_to_stop(ledger: &Ledger, block: u32) -> Option<String> {
     })
 }
 
-fn all_fail_alike(ledger: &Ledger) -> Option<String> {
-    let first: Vec<&TrialRecord> = ledger.trials.values().filter(|trial| trial.slot.block == 1 && trial.counts()).collect();
-    let signatures: BTreeSet<&str> = first.iter().map(|trial| trial.signature()).collect();
-    // A time-out is a failure, as in every comparison of outcomes.
-    let all_failed = first.iter().all(|trial| matches!(trial.outcome(), Some(Outcome::Failed | Outcome::TimedOut)));
-    let every_cell = ledger.plan.cells.iter().all(|cell| first.iter().any(|trial| trial.slot.cell == *cell));
-    let alike = signatures.len() == 1 && !signatures.contains("");
-    (all_failed && every_cell && alike && first.len() > 1).then(|| {
-        "every cell of the first block failed in the same way: more launches cannot answer the question, and what they could refute is refuted".to_owned()
-    })
+/// After a first block whose cells all failed in the same way: launches of the bare baseline alone, until it has failed as often as it takes to call it
+/// broken, and the end. One that ends in any other way lets the blocks go on: what a cold start or a flaky baseline does is no answer.
+fn confirm(ledger: &Ledger, lane: u32) -> Option<Step> {
+    let signature = broken::first_block(ledger)?;
+    let launches = broken::launches_left(ledger);
+    for position in 1..=launches {
+        match place(ledger, Purpose::Confirm, 0, position, FIRST_LANE, &ledger.plan.baseline) {
+            Some(Step::End(end)) => return Some(finish(ledger, lane, end)),
+            Some(step) => return Some(alone(ledger, lane, step)),
+            None => {}
+        }
+        if !ledger.at(Purpose::Confirm, 0, position).any(|trial| broken::fails_as(trial, signature)) {
+            return None;
+        }
+    }
+    let again = match launches {
+        0 => String::new(),
+        1 => ", and so did the baseline once more by itself".to_owned(),
+        more => format!(", and so did the baseline {more} times more by itself"),
+    };
+    let why = format!(
+        "every cell of the first block failed in the same way{again}: more launches cannot answer the question, and what they could refute is refuted"
+    );
+    Some(finish(ledger, lane, RunEnd::Finished { why }))
 }
 
 /// Ends the run, after a bare baseline that shows by behaviour that every edit is gone.

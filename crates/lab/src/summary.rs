@@ -9,7 +9,7 @@ mod exclusions;
 mod hooks;
 mod next;
 mod plan;
-mod rates;
+pub(crate) mod rates;
 mod unasked;
 
 use bystander_model::FORMAT;
@@ -19,8 +19,10 @@ use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report, Res
 use bystander_model::samples::Samples;
 use indexmap::IndexMap;
 
+use self::rates::Failed;
 use crate::aa;
 use crate::carry::Baselines;
+use crate::cold::{ColdStart, WARM_UP};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::old_log;
 use crate::place;
@@ -68,6 +70,7 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
             restarts(ledger),
             captures::silent(ledger),
             carried(ledger),
+            cold_start(ledger),
             engine::notes(ledger),
             courses::notes(ledger),
             configurations::alike(ledger),
@@ -128,7 +131,7 @@ fn causes<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<CauseCount> 
 fn metric(trials: &[&TrialRecord], name: &str, of: &Metric, plan: &Plan) -> MetricSummary {
     let value = |trial: &TrialRecord| trial.end.as_ref()?.metrics.get(name).copied().flatten().filter(|value| value.is_finite());
     let (shown, values): (Vec<&TrialRecord>, Vec<f64>) = trials.iter().filter_map(|trial| Some((*trial, value(trial)?))).unzip();
-    let error_rate = if rates::depends(plan, name, of) { rates::error_rate(&shown) } else { None };
+    let error_rate = if rates::depends(plan, name, of) { rates::failed(&shown).map(Failed::share) } else { None };
     MetricSummary { unit: of.unit.clone(), n: u32::try_from(values.len()).unwrap_or(u32::MAX), median: median(&values), values, error_rate }
 }
 
@@ -142,6 +145,7 @@ fn trial_report(trial: &TrialRecord) -> TrialReport {
             Purpose::Measure => "measure",
             Purpose::Gate => "gate",
             Purpose::Clean => "clean",
+            Purpose::Confirm => "confirm",
         }
         .to_owned(),
         levels: trial.slot.cell.levels.clone(),
@@ -193,6 +197,14 @@ fn carried(ledger: &Ledger) -> Vec<String> {
             "that may be what stands in the files that are not as before, or something else that the edited program left"
         };
         format!("carried over: the bare baseline completed before the first edit (trial {before}) and never after it (from trial {after}); {left}")
+    });
+    said.into_iter().collect()
+}
+
+/// Says where the first launches of a run failed and none after them.
+fn cold_start(ledger: &Ledger) -> Vec<String> {
+    let said = ColdStart::of(ledger).said().map(|seen| {
+        format!("cold start: {seen}; an empty cache or a first compile does that, and chance does too. What would keep it out: {WARM_UP}")
     });
     said.into_iter().collect()
 }

@@ -7,12 +7,15 @@
 mod alternatives;
 pub(crate) mod applied;
 mod arm;
+mod broken;
 mod cached;
 mod combination;
 mod contaminated;
 mod effect;
+mod elsewhere;
 pub(crate) mod exploratory;
 mod factor;
+mod found;
 mod hypothesis;
 mod instrument;
 mod look;
@@ -24,6 +27,7 @@ mod raised;
 mod robust;
 pub(crate) mod sentence;
 pub(crate) mod settling;
+mod survivors;
 mod unanswered;
 pub(crate) mod unequal;
 

@@ -62,6 +62,8 @@ pub enum Purpose {
     Gate,
     /// A bare baseline after the last undo: shows by behaviour that everything is as before. Enters no test.
     Clean,
+    /// The bare baseline once more, where every cell of the first block failed in the same way: shows that it goes on failing. Enters no test.
+    Confirm,
 }
 
 /// Where a trial stands in the plan.

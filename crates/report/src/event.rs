@@ -64,6 +64,7 @@ impl Names {
             Purpose::Measure => format!("block {}/{}  trial {}/{}", slot.block, self.blocks, slot.position, self.cells),
             Purpose::Gate => "gate".to_owned(),
             Purpose::Clean => "clean baseline".to_owned(),
+            Purpose::Confirm => "baseline again".to_owned(),
         };
         format!("{where_to}  {}{again}", clean(&slot.cell.to_string()))
     }

@@ -31,6 +31,7 @@ pub fn padding_of(seed: u64, slot: &Slot) -> u32 {
         Purpose::Measure => 0,
         Purpose::Gate => 1,
         Purpose::Clean => 2,
+        Purpose::Confirm => 3,
     };
     let place = u64::from(slot.position) << 32 | u64::from(slot.attempt);
     let drawn = Draws::of([seed, u64::from(slot.block) << 2 | purpose, place], PADDING_VERSION).below(PADDING_BYTES);

@@ -80,6 +80,42 @@ fn said(prediction: &Prediction) -> String {
     }
 }
 
+fn quoted(claim: &Hypothesis) -> String {
+    format!("\u{201c}{}\u{201d}", claim.claim)
+}
+
+/// Texts without those that were there before, in their order.
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+/// What was measured of an effect of which claims predict different directions: at most one of them is true, whatever is open. With which of them the data go
+/// so far, and how many launches decide.
+fn contradiction(ledger: &Ledger, question: &str, claims: &[&Hypothesis]) -> Option<String> {
+    let told: Vec<(&Hypothesis, &Prediction)> = claims
+        .iter()
+        .filter_map(|claim| Some((*claim, *questions(claim).get(question)?)))
+        .filter(|(_, prediction)| matches!(prediction, Prediction::Effect { .. }))
+        .collect();
+    let directions = distinct(told.iter().map(|(_, prediction)| said(prediction)));
+    if directions.len() < 2 {
+        return None;
+    }
+    let measured: Vec<_> = told.iter().filter_map(|(claim, prediction)| Some((claim, prediction::measured(ledger, prediction)?))).collect();
+    let seen = &measured.first()?.1.said;
+    let fit: Vec<String> = measured.iter().filter(|(_, found)| found.not_so_far.is_none()).map(|(claim, _)| quoted(claim)).collect();
+    let fit = if fit.is_empty() { "as none of them predicts".to_owned() } else { format!("as {} predicts", fit.join(" and ")) };
+    let launches = measured.iter().filter_map(|(_, found)| found.needs.as_ref()?.launches_per_cell).max();
+    let decides = launches.map_or_else(String::new, |n| format!("; {n} launches of each cell would decide"));
+    Some(format!("{question} ({}), which is so far {fit} ({seen}), and not shown{decides}", directions.join(" or ")))
+}
+
 fn describe(ledger: &Ledger, claims: &[&Hypothesis]) -> Alternatives {
     let asked: Vec<BTreeMap<String, &Prediction>> = claims.iter().map(|claim| questions(claim)).collect();
     let mut all: Vec<&String> = asked.iter().flat_map(BTreeMap::keys).collect();
@@ -87,10 +123,14 @@ fn describe(ledger: &Ledger, claims: &[&Hypothesis]) -> Alternatives {
     all.dedup();
     let mut differ = Vec::new();
     let mut silent = Vec::new();
+    let mut opposed = Vec::new();
     for question in all {
         let told: Vec<&&Prediction> = asked.iter().filter_map(|claim| claim.get(question)).collect();
-        let mut words: Vec<String> = told.iter().map(|prediction| said(prediction)).collect();
-        words.dedup();
+        let words = distinct(told.iter().map(|prediction| said(prediction)));
+        if let Some(contradiction) = contradiction(ledger, question, claims) {
+            opposed.push(contradiction);
+            continue;
+        }
         if told.first().is_none_or(|prediction| is_seen(ledger, prediction)) {
             continue;
         }
@@ -100,9 +140,11 @@ fn describe(ledger: &Ledger, claims: &[&Hypothesis]) -> Alternatives {
             silent.push(question.clone());
         }
     }
-    let names: Vec<String> = claims.iter().map(|claim| format!("\u{201c}{}\u{201d}", claim.claim)).collect();
-    let names = names.join(" and ");
+    let names = claims.iter().map(|claim| quoted(claim)).collect::<Vec<_>>().join(" and ");
     let text = match (differ.is_empty(), silent.is_empty()) {
+        _ if !opposed.is_empty() => {
+            format!("The data do not tell {names} apart yet: they contradict each other on {}.", opposed.join("; "))
+        }
         (false, _) => format!(
             "The data cannot tell {names} apart: nothing that was run goes against one of them alone; they differ on {}.",
             differ.join(", ")

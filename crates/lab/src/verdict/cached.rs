@@ -56,7 +56,7 @@ fn share(trial: &TrialRecord) -> Option<(f64, String)> {
 }
 
 /// Whether a metric is a time or a rate of requests, which a warm cache shortens or raises.
-fn is_of_time(source: &MetricSource) -> bool {
+pub(super) fn is_of_time(source: &MetricSource) -> bool {
     const TRAFFIC: [&str; 6] = ["ttft_", "itl_", "tpot_", "e2e_", "tokens_per_s", "requests_per_s"];
     const SERIES: [&str; 5] = ["time", "seconds", "latency", "throughput", "duration"];
     match source {

@@ -7,6 +7,7 @@ use bystander_model::report::{Answer, Means, Needs, Verdict};
 
 use super::applied::{Unapplied, unapplied};
 use super::cached::{Cached, cached};
+use super::survivors::{Survivors, survivors};
 use super::take_back;
 use super::unequal::{Unequal, unequal};
 use crate::contrast::{self, Contrast, Subject, contrasts};
@@ -15,6 +16,7 @@ use crate::plan::{Hypothesis, Prediction};
 
 const APPLIED: &str = "two cells whose printed configuration is the same, settings of the level included, are one cell";
 const RANDOM: &str = "prompts that are random come from no cache";
+const ANSWERED: &str = "what is measured of answered requests is compared where alike shares of them failed: less than one in a hundred apart, and not apart by Fisher's test at 0.05";
 const ALIKE: &str = "cells whose program prints other settings that differ, and that no level names, are not compared by the level";
 
 /// Takes back the answers about a level that was not applied, and those about times that a cache made.
@@ -26,7 +28,35 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast, answers: &mut [Ans
     if let Some(found) = unequal(ledger, contrast).filter(Unequal::decides) {
         answers.iter_mut().for_each(|answer| not_alone(answer, &found));
     }
+    of_survivors(ledger, answers, &[(&contrast.treated, &contrast.control)]);
     of_times(ledger, answers, &[&contrast.treated, &contrast.control]);
+}
+
+/// Leaves what was measured of the requests that were answered, and names no winner: which of them failed may be all of the difference.
+fn of_survivors(ledger: &Ledger, answers: &mut [Answer], pairs: &[(&Cell, &Cell)]) {
+    for answer in answers {
+        let verdict = match answer.verdict {
+            Verdict::Effect | Verdict::NoEffectWithin => Verdict::Insufficient,
+            Verdict::Perturbs | Verdict::Inert | Verdict::NoEffectSeen => Verdict::Undetermined,
+            other => other,
+        };
+        let Some(found) = pairs.iter().find_map(|(with, without)| survivors(ledger, &answer.metric, with, without)) else { continue };
+        let said = answer.text.strip_prefix("An effect: ").unwrap_or(&answer.text);
+        answer.text = format!("No winner is named: {}, so this is of different requests. Of those that were answered: {said}", found.text);
+        if verdict != answer.verdict {
+            answer.verdict = verdict;
+            answer.rule = Some(ANSWERED.to_owned());
+        }
+        answer.strength = None;
+        answer.needs = Some(Needs::of([alike_in_failures()]));
+        answer.evidence.insert(0, found.evidence);
+    }
+}
+
+fn alike_in_failures() -> (Means, String) {
+    let text = "a load that both cells answer, or cells in which as many requests fail; which cell fails more is a question of its own, \
+                answered by a metric of the share that failed";
+    (Means::File, text.to_owned())
 }
 
 /// Leaves what was measured, and names no winner: which of the settings it is of, the data do not tell.
@@ -57,6 +87,7 @@ pub(super) fn of_instrument(ledger: &Ledger, contrast: &Contrast, answers: &mut 
     let Subject::Instrument { instrument } = &contrast.subject else { return };
     let cells: Vec<&Cell> =
         contrast::states_of_instrument(&ledger.plan, instrument).into_iter().flat_map(|(with, without)| [with, without]).collect();
+    of_survivors(ledger, answers, &contrast::states_of_instrument(&ledger.plan, instrument));
     of_times(ledger, answers, &cells);
 }
 
@@ -100,6 +131,8 @@ pub(super) enum Unsound {
     Times(Cached),
     /// The level that it speaks of turned more than it asks for.
     Settings(Unequal),
+    /// Different shares of the requests failed in the cells that it compares.
+    Requests(Survivors),
 }
 
 /// A claim with those predictions alone that speak of what was really run, and why another is left out, where one is.
@@ -133,7 +166,9 @@ fn unsound(ledger: &Ledger, predicted: &Prediction, levels: &[(Contrast, Unappli
         Prediction::Value { cell, metric, .. } => cached(ledger, metric, [cell]).map(Unsound::Times),
         Prediction::Effect { factor, level, metric, .. } => {
             let (treated, control) = super::prediction::compared(ledger, factor, level);
-            cached(ledger, metric, [&treated, &control]).map(Unsound::Times).or_else(|| {
+            let warm = cached(ledger, metric, [&treated, &control]).map(Unsound::Times);
+            let of_failed = || survivors(ledger, metric, &treated, &control).map(Unsound::Requests);
+            warm.or_else(of_failed).or_else(|| {
                 let is_it = |one: &Contrast| one.treated == treated && one.control == control;
                 let contrast = contrasts(&ledger.plan).into_iter().find(is_it)?;
                 unequal(ledger, &contrast).filter(Unequal::decides).map(Unsound::Settings)
@@ -152,6 +187,11 @@ pub(super) fn of_hypothesis(answer: &mut Answer, why: Unsound) {
         }
         Unsound::Times(found) => {
             take_back(answer, &format!("Nothing is known of it: {}.", found.text), RANDOM, cold());
+            vec![found.evidence]
+        }
+        Unsound::Requests(found) => {
+            let text = format!("Nothing is known of it: {}, so it is of different requests.", found.text);
+            take_back(answer, &text, ANSWERED, alike_in_failures());
             vec![found.evidence]
         }
         Unsound::Settings(found) => {

@@ -3,12 +3,11 @@
 use bystander_model::outcome::Outcome;
 use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
-use super::arm::{Arm, evidence_of, formula, strength_of};
+use super::arm::{Arm, formula, strength_of};
 use super::look::{Look, against_level};
 use super::sentence::{blocks, launches, p_value, percent};
-use super::{combination, pooled, settling};
+use super::{broken, combination, pooled, settling};
 use crate::contrast::{self, Contrast, Subject};
-use crate::design::reach;
 use crate::ledger::Ledger;
 use crate::looks;
 use crate::stats::Tally;
@@ -28,7 +27,7 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
         return missing(answer, ledger, &[&control, &treated]);
     }
     if control.all_failed() && treated.all_failed() {
-        return broken_baseline(answer, ledger, contrast, &treated, &control);
+        return broken::baseline(answer, ledger, contrast, &treated, &control);
     }
     compare(&mut answer, ledger, contrast, &treated, &control);
     if let Some(shared) = treated.shares_failure_with(&control) {
@@ -56,29 +55,6 @@ pub(super) fn not_compared(answer: &mut Answer, ledger: &Ledger, arms: &[&Arm<'_
 
 fn missing(mut answer: Answer, ledger: &Ledger, arms: &[&Arm<'_>]) -> Answer {
     not_compared(&mut answer, ledger, arms);
-    answer
-}
-
-fn broken_baseline(mut answer: Answer, ledger: &Ledger, contrast: &Contrast, treated: &Arm<'_>, control: &Arm<'_>) -> Answer {
-    answer.verdict = Verdict::BaselineBroken;
-    answer.strength = Some(Strength::Shown);
-    let level = level_of(contrast);
-    let alike = match treated.shares_failure_with(control) {
-        Some(_) if treated.failures_not_in(control).is_empty() => format!("{} fails in the same way", treated.cell),
-        _ => format!("{}, but in another way", treated.said()),
-    };
-    answer.text = format!(
-        "Nothing can be blamed on {level}: the baseline fails without it ({}); {alike}. Whether {level} would break a baseline that works is not known.",
-        control.said()
-    );
-    answer.evidence = control.failures().chain(treated.failures()).flat_map(evidence_of).take(2).collect();
-    let works = ledger.plan.cells.len();
-    answer.rule = Some("a baseline that fails in every launch blames nobody".to_owned());
-    answer.numbers = vec![control.said(), treated.said()];
-    answer.needs = Some(Needs {
-        launches_per_cell: reach::blocks_needed(contrast.alpha).ok(),
-        ..Needs::of([(Means::Edit, format!("a baseline that starts: mend its own failure first, then run the {works} cells again"))])
-    });
     answer
 }
 

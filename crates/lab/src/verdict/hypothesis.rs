@@ -7,8 +7,9 @@ use super::look::{Look, against_level};
 use super::sentence::{launches, p_value};
 use super::{contaminated, prediction, settling};
 use crate::carry::Baselines;
+use crate::cold::{ColdStart, WARM_UP};
 use crate::contrast::ALPHA;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
 use crate::old_log;
 use crate::plan::{Hypothesis, Prediction};
@@ -23,7 +24,11 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
         .map(|trial| trial.id)
         .collect();
     let (sound, unsound) = contaminated::told_apart(ledger, hypothesis);
-    if refute(&mut answer, ledger, &sound) || carried_over(&mut answer, ledger, &sound) || refute_by_old_log(&mut answer, ledger, &sound) {
+    if refute(&mut answer, ledger, &sound)
+        || carried_over(&mut answer, ledger, &sound)
+        || cold_started(&mut answer, ledger, &sound)
+        || refute_by_old_log(&mut answer, ledger, &sound)
+    {
         return answer;
     }
     if let Some(why) = unsound {
@@ -49,9 +54,10 @@ pub(super) fn judge(ledger: &Ledger, hypothesis: &Hypothesis) -> Answer {
 
 /// A trial that did what the claim says it cannot, or an effect that is shown to go another way.
 fn refute(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
-    let baselines = Baselines::of(ledger);
+    let (baselines, cold) = (Baselines::of(ledger), ColdStart::of(ledger));
+    let counts = |trial: &TrialRecord| !baselines.may_be_carried_over(trial) && !cold.holds(trial);
     for predicted in &hypothesis.predicts {
-        let counterexample = prediction::against(ledger, predicted).find(|counter| !baselines.may_be_carried_over(counter.trial));
+        let counterexample = prediction::against(ledger, predicted).find(|counter| counts(counter.trial));
         if let Some(counter) = counterexample {
             refuted(answer, &format!("{} One counterexample is enough.", counter.text), "one counterexample");
             answer.evidence = counter.evidence;
@@ -91,6 +97,21 @@ fn carried_over(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -
     true
 }
 
+/// Every counterexample is among the failures with which the run began, and its cell never failed again: then none is one.
+fn cold_started(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
+    let Some(counter) = hypothesis.predicts.iter().find_map(|predicted| prediction::against(ledger, predicted).next()) else {
+        return false;
+    };
+    let Some(seen) = ColdStart::of(ledger).said() else { return false };
+    answer.text = format!(
+        "Trial {} speaks against it, but {seen}: a cold start does that, such as an empty cache or a first compile, and chance does too.",
+        counter.trial.id
+    );
+    answer.evidence = evidence_of(counter.trial);
+    answer.needs = Some(Needs::of([(Means::File, WARM_UP.to_owned())]));
+    true
+}
+
 /// A log of an earlier run whose configuration is the cell's in everything that is known of both. What else it differed in nobody knows, so it is no
 /// more than an anecdote.
 fn refute_by_old_log(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) -> bool {
@@ -125,13 +146,32 @@ fn weigh(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) {
     answer.evidence = arms.iter().flat_map(Arm::evidence).collect();
     let held = format!("Every prediction held in {} per cell", launches(least));
     let mut open: Vec<String> = Vec::new();
-    let mut measured = 0_usize;
+    let (mut not_so_far, mut elsewhere): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut measured, mut decides) = (0_usize, None);
     for predicted in predicts {
         let Some(shown) = prediction::measured(ledger, predicted) else { continue };
         measured += 1;
         answer.numbers.push(shown.said.clone());
         answer.evidence.extend(shown.evidence);
-        open.extend((!shown.is_shown).then_some(shown.said));
+        not_so_far.extend(shown.not_so_far.map(|what| format!("it predicts {what}, and that is not what was seen: {}", shown.said)));
+        elsewhere.extend(shown.elsewhere);
+        if !shown.is_shown {
+            open.push(shown.said);
+            decides = farther(decides, shown.needs);
+        }
+    }
+    if !not_so_far.is_empty() {
+        answer.strength = None;
+        answer.text = format!("Not every prediction holds so far: {}. That does not refute it.", not_so_far.join("; "));
+        decided_by(answer, decides);
+        return;
+    }
+    if !elsewhere.is_empty() {
+        answer.strength = None;
+        answer.text =
+            format!("It does not hold everywhere, and it names no cell: {}; {}.", elsewhere.join("; "), answer.numbers.join("; "));
+        answer.needs = Some(Needs::of([(Means::File, PER_CELL.to_owned())]));
+        return;
     }
     let outcomes = outcomes(answer, ledger, predicts);
     let one_sided = matches!(outcomes, Outcomes::OneSided) && (measured == 0 || !open.is_empty());
@@ -144,7 +184,7 @@ fn weigh(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) {
         answer.needs = Some(Needs { rule: needs.rule, launches_per_cell: needs.launches_per_cell, ..more() });
     } else if !open.is_empty() {
         answer.text = format!("{held}, but that is not shown of all launches: {}.", open.join("; "));
-        answer.needs = Some(more());
+        decided_by(answer, decides);
     } else if one_sided {
         answer.text =
             format!("{held}, but the claim predicts the same outcome everywhere, so chance and other causes are not told apart from it.");
@@ -158,6 +198,25 @@ fn weigh(answer: &mut Answer, ledger: &Ledger, hypothesis: &Hypothesis) {
             _ => format!("{held}, and that is shown: {}.", answer.numbers.join("; ")),
         };
     }
+}
+
+/// A claim that holds beside one level and not beside another.
+const PER_CELL: &str = "a claim for each cell: predictions of the metric with `cell` and `above`, `below` or `within`";
+
+/// The needs that take more launches.
+fn farther(one: Option<Needs>, other: Option<Needs>) -> Option<Needs> {
+    let per_cell = |needs: &Option<Needs>| needs.as_ref().and_then(|needs| needs.launches_per_cell);
+    if per_cell(&other) > per_cell(&one) { other } else { one.or(other) }
+}
+
+/// Says how many launches decide a prediction of a metric, where that can be planned.
+fn decided_by(answer: &mut Answer, decides: Option<Needs>) {
+    let Some(needs) = decides.filter(|needs| needs.launches_per_cell.is_some()) else {
+        answer.needs = Some(more());
+        return;
+    };
+    answer.needs = Some(Needs { launches_per_cell: needs.launches_per_cell, rule: needs.rule, ..more() });
+    super::factor::say_needs(answer);
 }
 
 fn more() -> Needs {

@@ -10,6 +10,7 @@ use super::raised;
 use super::sentence::{launches, percent};
 use super::settling;
 use crate::carry::Baselines;
+use crate::cold::ColdStart;
 use crate::contrast::{self, Contrast, Subject};
 use crate::ledger::{Ledger, TrialRecord};
 use crate::looks;
@@ -31,7 +32,9 @@ pub(super) fn on_outcome(ledger: &Ledger, contrast: &Contrast) -> Answer {
     if let Some(trial) = blamed(ledger, name, &without) {
         return breaks(answer, trial, &without);
     }
-    if let Some(shared) = with.shares_failure_with(&without) {
+    // A failure with which the run began, and which never came back, is none of the program without the instrument.
+    let cold = ColdStart::of(ledger);
+    if let Some(shared) = with.shares_failure_with(&without).filter(|(_, other)| !cold.holds(other)) {
         if let Some(carried) = Baselines::of(ledger).carried_over().filter(|_| with.trials.iter().any(|trial| !trial.edited.is_empty())) {
             return carried_over(answer, carried, shared);
         }

@@ -7,6 +7,7 @@ use bystander_model::report::{Answer, Means, Needs, Strength, Verdict};
 
 use super::arm::{formula, strength_of};
 use super::effect::{EXACT, Effect, none_of};
+use super::elsewhere;
 use super::exploratory::is_exploratory;
 use super::prediction::value;
 use super::robust;
@@ -30,11 +31,15 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
             answer.verdict = Verdict::Effect;
             answer.strength = Some(Strength::Shown);
             answer.p = effect.p;
-            answer.text = format!("An effect: {}.", said(metric, effect));
+            let place = elsewhere::place(ledger, contrast);
+            let beside = elsewhere::told(ledger, contrast, &answer.metric, metric, effect);
+            answer.text = format!("An effect: {place}{}.{beside}", said(metric, effect));
         } else {
             answer.verdict = Verdict::Insufficient;
             answer.p = effect.p;
-            answer.text = format!("Not settled: {}.", said(metric, effect));
+            let place = elsewhere::place(ledger, contrast);
+            let beside = elsewhere::told(ledger, contrast, &answer.metric, metric, effect);
+            answer.text = format!("Not settled: {place}{}.{beside}", said(metric, effect));
             answer.needs = needs(metric, effect);
         }
     })

@@ -4,10 +4,12 @@ use bystander_model::cell::Cell;
 use bystander_model::evidence::Evidence;
 use bystander_model::old_log::OldLog;
 use bystander_model::outcome::Outcome;
-use bystander_model::report::Means;
+use bystander_model::report::{Means, Needs};
 
 use super::arm::evidence_of;
-use super::effect::{EXACT, Effect, none_of};
+use super::effect::{EXACT, Effect};
+use super::elsewhere;
+use super::found::Found;
 use super::metric::{evidence as metric_evidence, margin, said};
 use super::sentence::{figure, launches};
 use super::settling;
@@ -26,6 +28,12 @@ pub(super) struct Counterexample<'a> {
 /// What was measured of a prediction about a metric.
 pub(super) struct Measured {
     pub(super) is_shown: bool,
+    /// What it predicts where the data so far go another way; `None` where they go as predicted.
+    pub(super) not_so_far: Option<String>,
+    /// In which other cells the opposite is seen, where they are compared.
+    pub(super) elsewhere: Option<String>,
+    /// What would show it, or the opposite.
+    pub(super) needs: Option<Needs>,
     /// Why the opposite is shown, if it is.
     pub(super) against: Option<String>,
     pub(super) said: String,
@@ -56,13 +64,18 @@ pub(super) fn is_about(ledger: &Ledger, prediction: &Prediction, cell: &Cell) ->
 
 /// The two cells that the plan compares for a level of a factor; where it compares none, the baseline and the baseline with that level.
 pub(super) fn compared(ledger: &Ledger, factor: &str, level: &str) -> (Cell, Cell) {
-    let of_level = |contrast: &Contrast| matches!(&contrast.subject, Subject::Factor { factor: f, level: l } if f == factor && l == level);
-    if let Some(contrast) = contrasts(&ledger.plan).into_iter().find(of_level) {
+    if let Some(contrast) = contrast_of(ledger, factor, level) {
         return (contrast.treated, contrast.control);
     }
     let mut treated = ledger.plan.baseline.clone();
     treated.levels.insert(factor.to_owned(), level.to_owned());
     (treated, ledger.plan.baseline.clone())
+}
+
+/// The comparison that the plan makes for a level of a factor.
+pub(super) fn contrast_of(ledger: &Ledger, factor: &str, level: &str) -> Option<Contrast> {
+    let of_level = |contrast: &Contrast| matches!(&contrast.subject, Subject::Factor { factor: f, level: l } if f == factor && l == level);
+    contrasts(&ledger.plan).into_iter().find(of_level)
 }
 
 /// Whether a class of causes is the predicted one, or a part of it.
@@ -193,6 +206,9 @@ fn value_measured(ledger: &Ledger, cell: &Cell, metric: &str, range: &Bounds) ->
     let evidence = ledger.data(cell).find_map(|trial| trial.end.as_ref()?.metric_evidence.get(metric).cloned());
     Measured {
         is_shown,
+        not_so_far: None,
+        elsewhere: None,
+        needs: None,
         against: None,
         said: format!("{metric} of {cell} {}: {seen}", range_said(range)),
         rule: "the 95 % interval of the mean lies in the predicted range".to_owned(),
@@ -213,19 +229,18 @@ fn effect_of<'a>(ledger: &'a Ledger, prediction: &Prediction) -> Option<((Cell, 
 pub(super) fn effect(ledger: &Ledger, prediction: &Prediction) -> Option<Measured> {
     let Prediction::Effect { factor, level, metric: name, effect: direction } = prediction else { return None };
     let ((treated, control), effect, metric) = effect_of(ledger, prediction)?;
-    let up = effect.estimate? > none_of(metric.scale);
-    // Launches without variation, and few of them, do not show that there is none.
-    let is_within = effect.is_within(metric) && !effect.may_vary();
-    let shown = effect.is_shown(metric.scale) && !effect.is_within(metric);
-    let (predicted, is_shown, against) = match direction {
-        Direction::Up => ("grows", shown && up, (shown && !up) || is_within),
-        Direction::Down => ("shrinks", shown && !up, (shown && up) || is_within),
-        Direction::None => ("stays the same", is_within, shown),
-    };
+    let found = Found::of(metric, &effect)?;
+    let is_within = found.is_within;
+    let against = found.is_against(*direction);
+    let predicted = verb_of(*direction);
     let seen = said(metric, &effect);
     let within = if is_within { format!(", which is within {}", margin(metric)) } else { String::new() };
+    let elsewhere = elsewhere::against(ledger, prediction, *direction);
     Some(Measured {
-        is_shown,
+        is_shown: found.is_for(*direction) && elsewhere.is_none(),
+        not_so_far: (!found.goes(*direction)).then(|| format!("that {name} {predicted}")),
+        elsewhere,
+        needs: found.needs(*direction, metric, &effect),
         against: against.then(|| {
             let not = if is_within && *direction != Direction::None {
                 format!("it is shown that it does not by more than {}", margin(metric))
@@ -239,6 +254,15 @@ pub(super) fn effect(ledger: &Ledger, prediction: &Prediction) -> Option<Measure
         p: effect.p,
         evidence: metric_evidence(ledger, name, metric, &treated, &control, &effect),
     })
+}
+
+/// What a metric does by a prediction.
+const fn verb_of(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "grows",
+        Direction::Down => "shrinks",
+        Direction::None => "stays the same",
+    }
 }
 
 /// What a log of an earlier run did against a prediction; only what it shows positively counts.

@@ -235,3 +235,47 @@ fn a_claim_that_also_speaks_of_a_cell_that_was_not_run_is_an_alternative_all_the
     assert!(told.claims.contains(&"b or print breaks it".to_owned()), "{told:#?}");
     assert!(told.text.contains("not all of them say what a/print does"), "{}", told.text);
 }
+
+/// Of claims that contradict each other none holds that the data do not follow, however few launches there are, and more of them would tell.
+#[test]
+fn claims_that_contradict_each_other_do_not_all_hold() {
+    let claims = || [Direction::Up, Direction::Down, Direction::None].map(|to| claim(&format!("{to:?}"), vec![effect(to)])).to_vec();
+    let same = |_: &Cell, _: u32| Ends::Measures(100.0);
+    let few = judged(blocks(4), claims(), same);
+    assert!(few.iter().all(|answer| answer.verdict == Verdict::Open), "{few:#?}");
+    for (answer, predicted) in few.iter().zip(["grows", "shrinks"]) {
+        assert!(answer.text.starts_with("Not every prediction holds so far: it predicts that tokens "), "{}", answer.text);
+        assert!(answer.text.contains(predicted) && answer.strength.is_none(), "{}", answer.text);
+        assert!(answer.text.contains("9 launches of each cell would decide it"), "{}", answer.text);
+    }
+    assert!(
+        few[2].text.starts_with("Every prediction held in 4 launches") && few[2].strength == Some(Strength::Consistent),
+        "{}",
+        few[2].text
+    );
+    assert_eq!(few[2].needs.as_ref().and_then(|needs| needs.launches_per_cell), Some(9));
+    let enough: Vec<Verdict> = judged(blocks(9), claims(), same).iter().map(|answer| answer.verdict).collect();
+    assert_eq!(enough, [Verdict::Refuted, Verdict::Refuted, Verdict::Supported]);
+
+    let mut plan = blocks(4);
+    plan.hypotheses = claims();
+    let (ledger, _) = run(&plan, &mut Scripted::new(same));
+    let told = summary_of(&ledger).alternatives;
+    assert_eq!(told.len(), 1, "{told:#?}");
+    let text = &told[0].text;
+    assert!(!text.contains("no launch can") && text.contains("contradict each other on tokens with arm=b (up or down or none)"), "{text}");
+    assert!(text.contains("so far as \u{201c}None\u{201d} predicts") && text.contains("9 launches of each cell would decide"), "{text}");
+}
+
+/// Noise that leans one way holds for that way alone, with the number of launches that would show an effect of its size.
+#[test]
+fn a_claim_holds_so_far_only_where_the_estimate_goes_its_way() {
+    let leans = |cell: &Cell, n: u32| {
+        Ends::Measures(1000.0 + [300.0, -200.0, 500.0, 100.0][n as usize % 4] * if cell.levels["arm"] == "b" { 1.0 } else { 0.0 })
+    };
+    let claims = [Direction::Up, Direction::Down, Direction::None].map(|to| claim(&format!("{to:?}"), vec![effect(to)])).to_vec();
+    let found = judged(blocks(4), claims, leans);
+    let holds: Vec<bool> = found.iter().map(|answer| answer.text.starts_with("Every prediction held")).collect();
+    assert_eq!(holds, [true, false, false], "{found:#?}");
+    assert!(found[0].needs.as_ref().and_then(|needs| needs.launches_per_cell).is_some_and(|n| n > 4), "{:#?}", found[0]);
+}

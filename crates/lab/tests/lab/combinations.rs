@@ -1,7 +1,7 @@
 //! Levels of several factors together: what only their combination does.
 
 use bystander_lab::contrast::{self, Subject};
-use bystander_lab::plan::{Blocks, Plan};
+use bystander_lab::plan::{Blocks, Direction, Hypothesis, Plan, Prediction};
 use bystander_lab::stats::peeking;
 use bystander_lab::verdict;
 use bystander_model::cell::Cell;
@@ -137,4 +137,49 @@ fn a_level_that_does_nothing_to_a_metric_on_the_baseline_alone_is_not_acquitted(
     let open = measured(700.0);
     assert_eq!((open.verdict, open.strength), (Verdict::Insufficient, None), "{}", open.text);
     assert!(open.text.contains("yes/yes/none against no/yes/none, +700"), "{}", open.text);
+}
+
+/// Runs a full two by two whose metric is as a table says, by the number of levels `yes`; `a` alone and `b` alone are alike.
+fn measured(values: [f64; 3], blocks: u32) -> bystander_lab::ledger::Ledger {
+    let mut plan = Plan { blocks: Blocks { min: blocks, max: blocks }, primary: "tokens".into(), ..factors(&["a", "b"], &FULL) };
+    plan.metrics["tokens"].margin = Some(5.0);
+    let grows = Prediction::Effect { factor: "a".into(), level: "yes".into(), metric: "tokens".into(), effect: Direction::Up };
+    plan.hypotheses = vec![Hypothesis { claim: "a is slow".into(), predicts: vec![grows] }];
+    let script = move |cell: &Cell, n: u32| {
+        let levels = cell.levels.values().filter(|level| *level == "yes").count();
+        Ends::Measures(values[levels] + f64::from((n * 7 + cell.levels["a"].len() as u32) % 5) * 0.1)
+    };
+    run(&plan, &mut Scripted::new(script)).0
+}
+
+/// Two levels that undo each other: what each does on the baseline is said to be that, and a claim about it everywhere is not supported.
+#[test]
+fn an_effect_that_reverses_beside_another_level_is_said_to() {
+    let ledger = measured([100.0, 150.0, 100.0], 4);
+    let found = answer(&ledger, "factor:a", "tokens");
+    assert_eq!((found.verdict, found.strength), (Verdict::Effect, Some(Strength::Shown)), "{}", found.text);
+    assert!(found.text.starts_with("An effect: on the baseline +"), "{}", found.text);
+    assert!(found.text.contains(" With b=yes it reverses: \u{2212}"), "{}", found.text);
+    let claim = outcome(&ledger, "hypothesis:a is slow");
+    assert_eq!((claim.verdict, claim.strength), (Verdict::Open, None), "{}", claim.text);
+    assert!(claim.text.contains("tokens with a=yes and b=yes: \u{2212}"), "{}", claim.text);
+    assert!(claim.needs.is_some_and(|needs| needs.missing[0].starts_with("a claim for each cell")));
+}
+
+#[test]
+fn an_effect_that_vanishes_beside_another_level_is_said_to() {
+    let ledger = measured([100.0, 150.0, 150.0], 4);
+    let found = answer(&ledger, "factor:a", "tokens");
+    assert_eq!(found.verdict, Verdict::Effect, "{}", found.text);
+    assert!(found.text.contains(" With b=yes it vanishes: ") && found.text.contains("within 5 tokens"), "{}", found.text);
+    assert_eq!(outcome(&ledger, "hypothesis:a is slow").verdict, Verdict::Open);
+}
+
+#[test]
+fn an_effect_that_is_there_beside_every_level_supports_its_claim() {
+    let ledger = measured([100.0, 150.0, 200.0], 4);
+    let found = answer(&ledger, "factor:a", "tokens");
+    assert!(found.text.contains(" With b=yes it is there too: +"), "{}", found.text);
+    let claim = outcome(&ledger, "hypothesis:a is slow");
+    assert_eq!((claim.verdict, claim.strength), (Verdict::Supported, Some(Strength::Shown)), "{}", claim.text);
 }

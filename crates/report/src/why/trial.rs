@@ -59,6 +59,7 @@ fn heading(trial: &TrialReport) -> String {
         "measure" => format!("block {}", trial.block),
         "gate" => "gate, enters no test".to_owned(),
         "clean" => "clean baseline, enters no test".to_owned(),
+        "confirm" => "baseline again, enters no test".to_owned(),
         other => clean(other),
     };
     let outcome = trial.outcome.map_or("still running", |outcome| outcome.word()).replace('_', " ");
