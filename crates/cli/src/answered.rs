@@ -36,7 +36,7 @@ pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
     let primary = primary(ledger, report);
     // A description compares nothing: it is answered by its table, if there is a data point in it.
     let described = !primary.is_empty() || report.cells.iter().any(|cell| cell.trials > 0);
-    if described && !primary.iter().any(|answer| open(answer)) { exit::ANSWERED } else { exit::UNDETERMINED }
+    if described && !primary.iter().copied().any(open) { exit::ANSWERED } else { exit::UNDETERMINED }
 }
 
 /// The answers on the primary metric that the question is about: of every level of every factor and of those that are put together, or, where nothing is varied, of the instruments.
