@@ -1,9 +1,10 @@
-//! Secrets stay out of the record: what looks secret by its name is replaced by a keyed hash before anything is stored.
+//! Secrets stay out of the record: what looks secret by its name, and the password of an address, is replaced by a keyed hash before anything is stored.
 //!
 //! The key lies in the state directory, is made once, and is never exported; equal secrets have equal hashes within one state directory, so that
 //! two trials can still be told apart by them.
 
 mod plan;
+mod url;
 mod value;
 
 use std::fs;
@@ -106,10 +107,10 @@ impl Masker {
                     return self.mask(word);
                 }
                 if let Some((name, value)) = word.split_once('=') {
-                    return if looks_secret(name) { format!("{name}={}", self.mask(value)) } else { word.clone() };
+                    return if looks_secret(name) { format!("{name}={}", self.mask(value)) } else { self.addresses(word) };
                 }
                 hide_next = word.starts_with('-') && looks_secret(word);
-                word.clone()
+                self.addresses(word)
             })
             .collect()
     }
@@ -120,10 +121,16 @@ impl Masker {
         printed::hide(stated, looks_secret, |value| self.mask(value));
     }
 
-    /// A variable's value, masked where its name looks secret.
+    /// A variable's value, masked where its name looks secret; the passwords of addresses in it are masked in any case.
     #[must_use]
     pub fn variable(&self, name: &str, value: &str) -> String {
-        if looks_secret(name) { self.mask(value) } else { value.to_owned() }
+        if looks_secret(name) { self.mask(value) } else { self.addresses(value) }
+    }
+
+    /// A text with the passwords of the addresses in it masked: `postgres://user:PASSWORD@host`.
+    #[must_use]
+    pub fn addresses(&self, text: &str) -> String {
+        url::replaced(text, |password| self.mask(password))
     }
 }
 
@@ -137,12 +144,16 @@ pub fn masked_title(title: &str) -> String {
             return "***".to_owned();
         }
         if let Some((name, _)) = word.split_once('=') {
-            return if looks_secret(name) { format!("{name}=***") } else { word.to_owned() };
+            return if looks_secret(name) { format!("{name}=***") } else { starred(word) };
         }
         hide_next = word.starts_with('-') && looks_secret(word);
-        word.to_owned()
+        starred(word)
     };
     title.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn starred(word: &str) -> String {
+    url::replaced(word, |_| "***".to_owned())
 }
 
 fn random() -> io::Result<[u8; KEY_BYTES]> {
@@ -154,7 +165,15 @@ fn random() -> io::Result<[u8; KEY_BYTES]> {
 /// The secret values of a command line and an environment, to be looked for in what the program prints.
 #[must_use]
 pub fn values<'a>(command: &'a [String], env: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
-    let mut found: Vec<String> = env.filter(|(name, _)| looks_secret(name)).map(|(_, value)| value.to_owned()).collect();
+    let mut found: Vec<String> = Vec::new();
+    let of_address = |text: &'a str| url::passwords(text).into_iter().map(|range| text[range].to_owned());
+    for (name, value) in env {
+        match looks_secret(name) {
+            true => found.push(value.to_owned()),
+            false => found.extend(of_address(value)),
+        }
+    }
+    found.extend(command.iter().flat_map(|word| of_address(word)));
     for pair in command.windows(2) {
         if pair[0].starts_with('-') && !pair[0].contains('=') && looks_secret(&pair[0]) {
             found.push(pair[1].clone());
@@ -253,6 +272,9 @@ mod tests {
         let masker = Masker::open(dir.path()).expect("key");
         let words: Vec<String> = ["serve", "--api-key", "hunter22", "--port", "80", "--hf-token=abcdefgh"].map(String::from).to_vec();
         let masked = masker.command(&words);
+        let address =
+            masker.command(&["--proxy=http://u:of-proxy@h".to_owned()]).concat() + &masker.variable("DB_URL", "postgres://u:of-db@db");
+        assert!(!address.contains("of-") && address.contains("http://u:<hidden:") && address.ends_with("@db"), "{address}");
         assert!(!masked.join(" ").contains("hunter22") && !masked.join(" ").contains("abcdefgh"), "{masked:?}");
         assert_eq!(masked[3..5], ["--port".to_owned(), "80".to_owned()]);
         assert_eq!(Masker::open(dir.path()).expect("key").mask("x"), masker.mask("x"), "the key lasts");
@@ -263,8 +285,8 @@ mod tests {
 
     #[test]
     fn the_command_line_of_another_process_hides_its_secrets() {
-        let title = "python3 srv.py --api-key LEAK-1 --port 80 --password=LEAK-2 TOKEN=LEAK-3 --token";
-        assert_eq!(super::masked_title(title), "python3 srv.py --api-key *** --port 80 --password=*** TOKEN=*** --token");
+        let title = "python3 srv.py --api-key LEAK-1 --port 80 --password=LEAK-2 TOKEN=LEAK-3 db://u:LEAK-4@h --token";
+        assert_eq!(super::masked_title(title), "python3 srv.py --api-key *** --port 80 --password=*** TOKEN=*** db://u:***@h --token");
     }
 
     fn dir_that_is_there() -> String {
@@ -279,6 +301,9 @@ mod tests {
             values(&[], [("SSH_AUTH_SOCK", dir_that_is_there().as_str()), ("PWD", "/tmp/x-y-z")].into_iter()).is_empty(),
             "paths are no secrets"
         );
+        let words = ["--proxy=http://u:of-proxy@h".to_owned(), "http://u:of-word@h".to_owned()];
+        let found = values(&words, [("DB_URL", "postgres://u:of-variable@db")].into_iter());
+        assert_eq!(found, ["of-variable", "of-proxy", "of-word"]);
         assert_eq!(blot("key=hunter22 token=hf_abcdef", &secrets), "key=******** token=*********");
     }
 }

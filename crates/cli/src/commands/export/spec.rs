@@ -53,6 +53,7 @@ fn mask(value: &mut Value, name: &str, known: &[String], masker: &Masker) {
                     *text = text.replace(secret.as_str(), &masker.mask(secret));
                 }
             }
+            *text = masker.addresses(text);
         }
         Value::Array(items) => {
             if items.iter().all(Value::is_str) {
@@ -82,7 +83,7 @@ mod tests {
 question = "does sk-variable matter?"
 [program]
 command = ["serve", "--api-key", "sk-command", "--port", "{port}", "--password=abc"]
-env = { HF_TOKEN = "sk-variable", DB_PASSWORD = "x", MODE = "fast" }
+env = { HF_TOKEN = "sk-variable", DB_PASSWORD = "x", MODE = "fast", DB_URL = "postgres://u:sk-url@db" }
 [hooks]
 setup = [["login", "--token", "sk-hook"], ["echo", "sk-command"]]
 [[edits]]
