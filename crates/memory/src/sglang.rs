@@ -114,8 +114,8 @@ impl SglangReader {
         let (sizing, cell) = (inputs.as_ref().map(|inputs| inputs.sizing), inputs.as_ref().and_then(|inputs| inputs.cell));
         let explained = error.and_then(|error| error::explain(error, &self.seen, sizing.as_ref(), cell));
         let mut budget = inputs.map(|inputs| budget::report(inputs, &self.seen, self.version.versions(), trial));
-        if let Some((budget, why)) = budget.as_mut().filter(|_| error.is_none()).zip(self.beside.starved()) {
-            budget.text.insert(0, why);
+        if let Some(budget) = budget.as_mut().filter(|_| error.is_none()) {
+            budget.of_little_use = self.beside.starved();
         }
         let about_sizing = explained.as_ref().is_some_and(|explained| explained.class != "memory.device_oom");
         let evidence = budget.as_ref().filter(|_| about_sizing).map_or_else(Vec::new, |budget| budget.evidence.clone());

@@ -57,6 +57,9 @@ pub struct BudgetReport {
     pub evidence: Vec<Evidence>,
     /// What the formula does not cover here.
     pub not_modelled: Vec<String>,
+    /// Why the server is of little use though it serves, and what to turn; absent where nothing says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_little_use: Option<String>,
 }
 
 /// What another fraction would give.

@@ -122,3 +122,11 @@ pub fn phase_words(phase: Phase) -> &'static str {
         Phase::Serving => "serving",
     }
 }
+
+/// Why a server is of little use though it serves, with what to do; nothing of any other.
+#[must_use]
+pub fn of_little_use(server: Server) -> Option<String> {
+    let server = Some(server).filter(|server| server.state == State::Starved)?;
+    let advice = server.advice.first().map_or_else(String::new, |advice| format!(" {}", advice.text));
+    Some(format!("{}{advice}", server.answer))
+}

@@ -120,6 +120,8 @@ fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
         whole_experts: setup.expert.is_some_and(|experts| experts.min(setup.tensor) == setup.tensor && setup.tensor > 1),
         embedding: if setup.attention_is_data_parallel || has_whole_embedding(shape) { 1 } else { setup.tensor },
         head: setup.tensor,
+        // Its Llama makes the output embedding on every stage.
+        head_on_every_stage: matches!(shape.architecture.as_str(), "LlamaForCausalLM" | "MistralForCausalLM"),
         drafts,
         // Its Gemma 3 computes sines and cosines as it goes.
         rotary_bits: if shape.model_type == "gemma3_text" { 0 } else { 32 },

@@ -106,6 +106,7 @@ fn sharing(shape: &Shape, setup: &Setup) -> Sharing {
         whole_experts: setup.expert.is_some(),
         embedding: setup.tensor,
         head: setup.tensor,
+        head_on_every_stage: false,
         drafts,
         rotary_bits: 16,
         to_fp8: setup.quantisation.as_deref() == Some("fp8") && shape.quantisation.is_none(),

@@ -30,6 +30,8 @@ pub(super) struct Sharing {
     pub(super) embedding: u64,
     /// Ranks among which the output embedding is cut.
     pub(super) head: u64,
+    /// Whether stages that have no use for the output embedding keep it all the same.
+    pub(super) head_on_every_stage: bool,
     /// Whether draft layers of the checkpoint are loaded.
     pub(super) drafts: bool,
     /// Bits of the numbers of the table of positions.
@@ -63,7 +65,7 @@ pub(super) fn stage(shape: &Shape, checkpoint: &Checkpoint, sharing: &Sharing, l
         let is_here = match place.part {
             Part::Layer(layer) => (layers.0..layers.1).contains(&layer),
             Part::Embedding => is_first || (is_last && shape.tied),
-            Part::Head => is_last && !shape.tied,
+            Part::Head => (is_last || sharing.head_on_every_stage) && !shape.tied,
             Part::Last => is_last,
             Part::Vision => is_first && !sharing.language_only,
             Part::Draft => is_last && sharing.drafts,

@@ -7,6 +7,7 @@ use bystander_model::memory::{CauseClass, Server, State};
 use bystander_model::reading::LogLine;
 
 use super::log::Log;
+use crate::explain::judge::of_little_use;
 use crate::explain::{Reader as _, judge};
 use crate::line::{Place, clean};
 
@@ -52,8 +53,6 @@ impl Beside {
 
     /// Why a server that serves is of no use, with what to do.
     pub(super) fn starved(&self) -> Option<String> {
-        let server = self.server().filter(|server| server.state == State::Starved)?;
-        let advice = server.advice.first().map_or_else(String::new, |advice| format!(" {}", advice.text));
-        Some(format!("{}{advice}", server.answer))
+        of_little_use(self.server()?)
     }
 }

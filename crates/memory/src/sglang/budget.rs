@@ -36,6 +36,7 @@ pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Versions, trial: Tri
         equation,
         evidence,
         not_modelled: not_modelled(seen, version),
+        of_little_use: None,
     }
 }
 

@@ -16,6 +16,7 @@ use regex::Regex;
 use super::line;
 use super::reader::LogReader;
 use super::stated::{self, Stated};
+use crate::explain::judge::of_little_use;
 use crate::explain::{Facts, Reader, judge, spoken};
 use crate::line::{Place, clean};
 
@@ -86,6 +87,9 @@ impl VllmReader {
         let Some(facts) = starts.last() else { return Reading { configuration, version, ..Reading::default() } };
         let evidence = |place: &Place| self.evidence(trial, place);
         let mut reading = Reading { configuration, version, budget: budget::report(facts, trial, &evidence), ..Reading::default() };
+        if let Some(budget) = reading.budget.as_mut().filter(|_| error.is_none()) {
+            budget.of_little_use = of_little_use(judge(facts));
+        }
         if error.is_some_and(|error| is_known(error, facts)) {
             self.explain(facts, trial, &mut reading);
         }

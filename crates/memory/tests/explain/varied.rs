@@ -324,3 +324,19 @@ fn a_value_that_works_is_found_where_the_weights_leave_little() {
     let none = one(&log.replace("avail mem=11.99", "avail mem=5.00").replace("mem usage=66.51", "mem usage=73.50")).advice.remove(0);
     assert_eq!((none.direction, none.recommended), (Direction::None, None));
 }
+
+#[test]
+fn more_free_memory_after_the_weights_than_before_is_no_sizing() {
+    let log = start(&[""], "0.55", "", "L", &["99.00"]) + &traceback("", "a.py", NOT_ENOUGH);
+    let asked = Asked { want_gib: Some(10.0), card_gib: None };
+    let server = &explained(&[("server.log", &log)], &asked).servers[0];
+    assert!(server.formula.is_none(), "{:?}", server.formula);
+    assert!(server.advice.iter().all(|advice| advice.recommended.is_none_or(|value| value > 0.0 && value < 1.0)), "{:#?}", server.advice);
+}
+
+#[test]
+fn a_share_without_graphs_above_the_share_is_no_estimate() {
+    let log = "(EngineCore pid=2) INFO 11-29 13:20:15 [core.py:1] Initializing a V1 LLM engine (v0.29.0) with config: model='m', tensor_parallel_size=1\n(EngineCore pid=2) INFO 11-29 13:20:16 [a.py:1] Model loading took 14.96 GiB memory and 2.1 seconds\n(EngineCore pid=2) INFO 11-29 13:20:19 [a.py:1] CUDA graph memory profiling is enabled (default since v0.21.0). The current --gpu-memory-utilization=0.9000 is equivalent to --gpu-memory-utilization=0.9200 without CUDA graph memory profiling.\n(EngineCore pid=2) INFO 11-29 13:20:20 [a.py:1] Available KV cache memory: 56.80 GiB\n";
+    let server = &explained(&[("server.log", log)], &Asked { card_gib: Some(80.0), want_gib: None }).servers[0];
+    assert_eq!(term(&server.ranks[0], TermName::Graphs), None);
+}

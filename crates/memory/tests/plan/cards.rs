@@ -18,6 +18,10 @@ fn sglang_gives_what_its_own_code_gave() {
         assert_eq!(found.value, tokens, "{tensor} \u{d7} {gpu}: {found:?}");
         assert!(found.low < tokens && tokens < found.high, "{tensor} \u{d7} {gpu}: {found:?}");
     }
+    // Two stages: both keep the output embedding.
+    let stages =
+        sglang("llama-8b", Setup { pipeline: 2, fraction: Some(0.7), without_graphs: true, ..on("24GiB", 1) }).tokens.expect("tokens");
+    assert!(stages.low <= 130_614.0 && 130_614.0 <= stages.high && (stages.value / 130_614.0 - 1.0).abs() < 0.005, "{stages:?}");
     // With what was free before the weights told, only the weights are estimated.
     let told = Setup { free_gib: Some(79.498), ..on("80GiB", 2) };
     let found = sglang("llama-8b", told).tokens.expect("tokens");

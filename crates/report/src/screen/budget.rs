@@ -14,30 +14,42 @@ const PLACES: usize = 4;
 const LINES: usize = 3;
 
 pub(crate) fn write(page: &mut Page<'_>, report: &Report) {
-    for (at, finding) in report.budgets.iter().take(FINDINGS).enumerate() {
+    // What is of little use is told in any case.
+    let told = report.budgets.iter().enumerate().filter(|(at, finding)| *at < FINDINGS || finding.budget.of_little_use.is_some());
+    for (at, finding) in told {
         if at == 0 {
             write_short(page, finding, report.cells.len());
         } else {
             write_beside(page, finding, report.cells.len());
         }
     }
-    if report.budgets.len() > FINDINGS {
-        page.indented(&format!("\u{2026} {} more budgets (show --why)", report.budgets.len() - FINDINGS));
+    let untold = report.budgets.iter().skip(FINDINGS).filter(|finding| finding.budget.of_little_use.is_none()).count();
+    if untold > 0 {
+        page.indented(&format!("\u{2026} {untold} more budgets (show --why)"));
     }
 }
 
 fn write_short(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
     let budget = &finding.budget;
     page.heading(&format!("{}: {}", title(budget), number::equation(&budget.equation)));
+    write_use(page, finding, cells);
     let text = format!("{} {}", break_even(budget), clean(&budget.text.join(" ")));
     page.led("  ", None, 4, &sentences(text.trim_end(), page.style().width.saturating_mul(LINES)));
     let others = alternatives(budget, ALTERNATIVES).map_or_else(String::new, |text| format!("{text} "));
     page.led("  ", None, 4, &format!("{others}{}{}", where_seen(finding, cells), bracketed(&budget.evidence, PLACES)));
 }
 
+/// Writes that a server is of little use, where it is.
+fn write_use(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
+    if let Some(why) = &finding.budget.of_little_use {
+        page.led("  ", None, 4, &format!("{} {}", clean(why), where_seen(finding, cells)));
+    }
+}
+
 /// Writes a finding that differs from the first, in a line or two: what the first one explains is not said again.
 fn write_beside(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
     let budget = &finding.budget;
+    write_use(page, finding, cells);
     let text = format!(
         "{}. {} {}{}",
         number::equation(&budget.equation),
@@ -52,6 +64,7 @@ fn write_beside(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
 pub(crate) fn write_long(page: &mut Page<'_>, finding: &BudgetFinding, cells: usize) {
     let budget = &finding.budget;
     page.heading(title(budget));
+    write_use(page, finding, cells);
     page.led("  ", None, 4, &number::equation(&budget.equation));
     page.led("  ", None, 4, &break_even(budget));
     let tokens = budget.tokens.map_or_else(|| "unknown".to_owned(), number::tokens_ranged);

@@ -1,6 +1,6 @@
 //! The table of cells: what came out, why, and the metrics; below it each distinct failure once, with where it was seen.
 
-use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report};
+use bystander_model::report::{CauseCount, CellReport, MetricSummary, Report, TrialReport};
 
 use super::missing;
 use crate::number;
@@ -35,7 +35,7 @@ fn write_up_to(page: &mut Page<'_>, report: &Report, most_rows: usize, most_sign
         header.push("cause".to_owned());
     }
     header.extend(metrics.iter().map(|(metric, unit)| format!("{} (median{})", clean(metric), unit_said(*unit))));
-    let rows: Vec<Vec<String>> = report.cells.iter().take(most_rows).map(|cell| row(cell, &signatures, &metrics)).collect();
+    let rows: Vec<Vec<String>> = report.cells.iter().take(most_rows).map(|cell| row(report, cell, &signatures, &metrics)).collect();
     page.table(first.levels.len() + 1, &header, &rows);
     if report.cells.len() > most_rows {
         page.indented(&format!("\u{2026} {} (show --why)", count(report.cells.len() - most_rows, "more cell", "more cells")));
@@ -52,10 +52,10 @@ fn unit_said(unit: Option<&str>) -> String {
     unit.map_or_else(String::new, |unit| format!(", {}", clean(unit)))
 }
 
-fn row(cell: &CellReport, signatures: &Signatures<'_>, metrics: &[(&str, Option<&str>)]) -> Vec<String> {
+fn row(report: &Report, cell: &CellReport, signatures: &Signatures<'_>, metrics: &[(&str, Option<&str>)]) -> Vec<String> {
     let mut row: Vec<String> = cell.levels.values().map(|level| clean(level)).collect();
     row.push(clean(&cell.instrument));
-    row.push(outcome(cell));
+    row.push(format!("{}{}", outcome(cell), little_use(report, cell)));
     if !signatures.0.is_empty() {
         let causes: Vec<String> = cell.causes.iter().map(|cause| signatures.named(cause)).collect();
         row.push(causes.join("\n"));
@@ -81,6 +81,17 @@ fn outcome(cell: &CellReport) -> String {
         }
     }
     text
+}
+
+/// How many launches of a cell served with next to nothing, such as `, 2 of little use`: they completed, and yet are no success.
+fn little_use(report: &Report, cell: &CellReport) -> String {
+    let of_no_use: Vec<_> =
+        report.budgets.iter().filter(|finding| finding.budget.of_little_use.is_some()).flat_map(|finding| &finding.trials).collect();
+    let here = |trial: &&TrialReport| trial.levels == cell.levels && trial.instrument == cell.instrument && of_no_use.contains(&&trial.id);
+    match report.trials.iter().filter(here).count() {
+        0 => String::new(),
+        n => format!(", {n} of little use"),
+    }
 }
 
 /// Why launches were void, such as ` (leftover, gpu_memory_held \u{d7}2)`.

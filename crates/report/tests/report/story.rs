@@ -203,6 +203,7 @@ fn budget() -> BudgetFinding {
         ],
         evidence: vec![hit],
         not_modelled: vec!["graph capture, which comes after this check".into()],
+        of_little_use: None,
     };
     let cells = CELLS.iter().map(|(level, instrument)| format!("{level}/{instrument}")).collect();
     BudgetFinding { trials: (1..=7).map(TrialId).collect(), cells, budget }

@@ -46,6 +46,7 @@ pub(super) fn report(facts: &Facts, trial: TrialId, evidence: &dyn Fn(&Place) ->
         text: sentences(facts, share, total, not_kv),
         evidence: sources,
         not_modelled: unsure::not_modelled(facts),
+        of_little_use: None,
     })
 }
 
