@@ -133,7 +133,8 @@ fn bad_weights_are_told_by_file_and_reason() {
     }
     weights(&folder.join("model-a.safetensors"), &[("lm_head.weight".to_owned(), vec![8, 8])]);
     let index = folder.join("model.safetensors.index.json");
-    fs::write(&index, r#"{"weight_map": {"lm_head.weight": "model-a.safetensors", "model.norm.weight": "model-b.safetensors"}}"#).expect("writes");
+    fs::write(&index, r#"{"weight_map": {"lm_head.weight": "model-a.safetensors", "model.norm.weight": "model-b.safetensors"}}"#)
+        .expect("writes");
     assert!(refused(&world, &folder, &[]).contains("model-b.safetensors"));
     fs::write(&index, "{").expect("writes");
     assert!(refused(&world, &folder, &[]).contains("index.json"));

@@ -34,5 +34,6 @@ fn same(one: &bystander_model::budget::BudgetReport, other: &bystander_model::bu
     let fits = |a: &bystander_model::budget::Figure, b: &bystander_model::budget::Figure| a.low <= b.high + 1e-3 && b.low <= a.high + 1e-3;
     one.of_little_use.is_some() == other.of_little_use.is_some()
         && (one.fraction - other.fraction).abs() < 1e-9
-        && fits(&one.total_gib, &other.total_gib) && fits(&one.available_gib, &other.available_gib)
+        && fits(&one.total_gib, &other.total_gib)
+        && fits(&one.available_gib, &other.available_gib)
 }
