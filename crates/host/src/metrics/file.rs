@@ -140,7 +140,7 @@ impl Before {
                 "the file was there before the launch and could not be read then: what of it this trial wrote cannot be told".to_owned()
             );
         };
-        let is_kept = Content::of(&file, content.length).map_err(unreadable)?.as_ref() == Some(content);
+        let is_kept = Content::of(&file, content.length).map_err(|error| unreadable(&error))?.as_ref() == Some(content);
         match (is_kept, now.size == identity.size) {
             (false, _) => whole(None),
             // A change of its rights or links alone.
@@ -167,9 +167,9 @@ pub(super) fn text(path: &Path) -> Result<String, String> {
 
 /// Reads a file from a place on.
 fn rest(mut file: File, from: u64) -> Result<String, String> {
-    file.seek(SeekFrom::Start(from)).map_err(unreadable)?;
+    file.seek(SeekFrom::Start(from)).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
     if bytes.len() as u64 > LONGEST {
         return Err(format!("the {} is longer than {} MiB", if from == 0 { "file" } else { "part that this trial wrote" }, LONGEST >> 20));
     }
@@ -178,8 +178,8 @@ fn rest(mut file: File, from: u64) -> Result<String, String> {
 
 /// Opens a file that is a plain one.
 fn plain(path: &Path) -> Result<File, String> {
-    let file = open(path).map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
+    let file = open(path).map_err(|error| unreadable(&error))?;
+    if !file.metadata().map_err(|error| unreadable(&error))?.is_file() {
         return Err("this is no plain file".to_owned());
     }
     Ok(file)
@@ -191,7 +191,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(nonblocking).open(path)
 }
 
-fn unreadable(error: io::Error) -> String {
+fn unreadable(error: &io::Error) -> String {
     format!("the file cannot be read: {error}")
 }
 

@@ -19,7 +19,6 @@ fn of_traffic() -> Plan {
         scale,
         margin: Some(0.05),
         unit: None,
-        ..tokens.clone()
     };
     plan.metrics = IndexMap::from([
         ("mean".to_owned(), of("e2e_mean", Scale::Ratio)),
