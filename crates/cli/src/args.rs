@@ -222,7 +222,7 @@ apart by these. A directory stands for the logs in it.",
 Exit codes: 0 a server was found and explained; 2 no line of an engine was found; 3 a log could not be read."
 )]
 pub(crate) struct MemoryExplainArgs {
-    /// Logs: files, directories, `-` for standard input, or a run by its id or archive.
+    /// Logs: files, directories, `-` for standard input, or a run by its id.
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<OsString>,
     /// The card, such as `h100` or `96GiB`, where the log does not say it: memory that was taken before the start is then seen.

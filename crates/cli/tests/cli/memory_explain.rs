@@ -40,6 +40,33 @@ fn the_answer_comes_first_and_fits_on_a_screen() {
 }
 
 #[test]
+fn the_trials_of_a_run_are_explained_and_compared() {
+    let world = world();
+    world.write("full.log", sglang());
+    world.write(
+        "less.log",
+        sglang().replace("mem_fraction_static=0.836", "mem_fraction_static=0.5").replace("421755", "202915").replace("25.74", "12.38"),
+    );
+    world.write("engine.py", "import sys\nprint(open(sys.argv[1]).read(), flush=True)\n");
+    world.write(
+        "e.toml",
+        "[program]\ncommand = ['python3', 'engine.py']\ntimeout = '60s'\nready = { log = 'fired up', stable = '250ms' }\n[factors.share]\nfull = { args = ['full.log'] }\nless = { args = ['less.log'] }\n\
+         [plan]\nbaseline = { share = 'full' }\nblocks = { min = 1, max = 1 }\ndescribe = true\n",
+    );
+    let run = world.bystander(["run", "--json", "e.toml"]).run().json();
+    let id = run["run"].as_str().expect("an id").to_owned();
+    let found = explained(&world, &[&id], 0);
+    let servers = found["servers"].as_array().expect("servers");
+    assert_eq!((servers.len(), found["unread"].as_array().map_or(0, Vec::len)), (2, 0), "{found:#}");
+    assert!(servers.iter().all(|server| server["source"].as_str().is_some_and(|name| name.starts_with("trial "))), "{found:#}");
+    let text = world.bystander(["memory", "explain", &id]).run().exits(0).stdout;
+    assert!(text.contains("421,755") && text.contains("202,915") && text.contains("what differs between the two"), "{text}");
+    world.bystander(["export", &id, "-o", "r.tar.zst"]).run().exits(0);
+    let refused = world.bystander(["memory", "explain", "r.tar.zst"]).run().exits(3);
+    assert!(refused.stderr.contains("it is an archive") && refused.stderr.contains("-xf r.tar.zst -C out"), "{}", refused.stderr);
+}
+
+#[test]
 fn packed_logs_give_what_plain_ones_give() {
     let world = world();
     world.write("plain/server.log", sglang());

@@ -12,11 +12,11 @@ use bystander_memory::explain::{Asked, Explainer, Read, document};
 use bystander_memory::plan::gpu::Gpu;
 
 use self::logs::Log;
-use super::super::found::Found;
+use super::super::found::{ARCHIVE_ENDS, Found, Place};
 use super::super::show;
 use crate::args::MemoryExplainArgs;
 use crate::failure::{Failure, exit};
-use crate::output::Output;
+use crate::output::{Output, quoted};
 
 /// Explains.
 pub(crate) fn run(args: &MemoryExplainArgs, state: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -71,6 +71,9 @@ fn all(named: &[OsString], state: Option<&Path>) -> Result<Vec<Log>, Failure> {
     let mut all = Vec::new();
     for name in named {
         let path = Path::new(name);
+        if path.is_file() && name.to_string_lossy().ends_with(ARCHIVE_ENDS) {
+            return Err(packed(path));
+        }
         if name == "-" || path.exists() {
             all.extend(logs::of_path(path)?);
         } else {
@@ -79,6 +82,14 @@ fn all(named: &[OsString], state: Option<&Path>) -> Result<Vec<Log>, Failure> {
     }
     logs::shorten(&mut all);
     Ok(all)
+}
+
+/// What to do with an archive, whose logs lie among other things.
+fn packed(path: &Path) -> Failure {
+    let archive = quoted(path);
+    Failure::user(format!("failed to read {} as a log: it is an archive", path.display())).hint(format!(
+        "if it is one of `bystander export`: `mkdir out && tar --zstd -xf {archive} -C out && bystander memory explain out/logs`"
+    ))
 }
 
 /// The outputs of every trial of a run.
@@ -91,10 +102,11 @@ fn of_run(name: &OsStr, state: Option<&Path>) -> Result<Vec<Log>, Failure> {
         return Err(unknown());
     }
     let found = Found::named(Some(name), state).map_err(|_found_nothing| unknown())?;
+    let Place::State(state) = &found.place else { return Err(unknown()) };
     let report = show::report(&found, &found.ledger()?)?;
     let outputs = report.trials.iter().flat_map(|trial| {
         let streams = trial.output.iter().filter(|(stream, _)| matches!(stream.as_str(), "stdout" | "stderr"));
-        streams.map(|(stream, path)| Log::of_trial(trial.id.0, stream, path))
+        streams.map(|(stream, path)| Log::of_trial(trial.id.0, stream, &state.resolve(path)))
     });
     Ok(outputs.collect())
 }
