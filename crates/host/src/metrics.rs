@@ -331,7 +331,7 @@ impl End<'_> {
         if let Some(failure) = &summary.failure {
             text = format!("{failure}; {text}");
         }
-        Picked::of(summary.metric(name), Some(self.evidence(EvidenceKind::Sample, "traffic", &text)))
+        Picked { unit: summary.unit(name), ..Picked::of(summary.metric(name), Some(self.evidence(EvidenceKind::Sample, "traffic", &text))) }
     }
 
     fn bytes(&self, bytes: Option<u64>, what: &str) -> Picked {

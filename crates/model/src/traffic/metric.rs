@@ -19,6 +19,19 @@ pub fn names() -> impl Iterator<Item = String> {
 }
 
 impl Summary {
+    /// In what the tokens of a metric are counted; empty for one that is of no tokens. A chunk may hold several tokens, so that figures of both ways of
+    /// counting are no more comparable than those in different units.
+    #[must_use]
+    pub fn unit(&self, name: &str) -> &'static str {
+        let is_of_tokens = matches!(name, "tokens_per_s" | "output_tokens") || name.starts_with("tpot_");
+        match self.tokens_from.as_str() {
+            _ if !is_of_tokens => "",
+            "usage" => "tokens as the server counts them",
+            "chunks" => "chunks with output for tokens",
+            _ => "tokens where the server counts them and chunks elsewhere",
+        }
+    }
+
     /// The value of a metric by its name without [`PREFIX`]; `None` where there is no such name or no value, and for all but the counts where the
     /// traffic failed: a server that refuses requests must not win.
     #[must_use]
@@ -91,6 +104,16 @@ mod tests {
             cached_tokens: Some(0),
             tokens_per_chunk: Some(1.0),
             ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn tokens_counted_in_two_ways_are_of_two_units() {
+        let counted = |tokens_from: &str| Summary { tokens_from: tokens_from.into(), ..whole() };
+        for name in names() {
+            let units = ["usage", "chunks", "both"].map(|from| counted(from).unit(&name));
+            let is_of_tokens = ["tokens_per_s", "output_tokens"].contains(&name.as_str()) || name.starts_with("tpot_");
+            assert_eq!(units[0] != units[1] && units[1] != units[2] && units[0] != units[2], is_of_tokens, "{name}: {units:?}");
         }
     }
 
