@@ -30,7 +30,8 @@ fn secrets_of_environment_command_and_levels_are_nowhere_in_state_and_output() {
     world.write("case/app.py", APP);
     let file = world.write("case/case.toml", experiment());
     let started = |world: &World| run(world, &file).env("API_KEY", SECRETS[0]);
-    let ran = started(&world).run().exits(0);
+    // One launch of a baseline that fails shows little.
+    let ran = started(&world).run().exits(2);
     let report = ran.json();
     assert_eq!(trials(&report).len(), 4, "{report:#}");
     for trial in trials(&report) {
@@ -45,11 +46,12 @@ fn secrets_of_environment_command_and_levels_are_nowhere_in_state_and_output() {
         &["show", "--diff", "1", "2"],
         &["show", "--json", "--diff", "1", "2"],
     ] {
-        let ran = world.bystander(args.iter().copied()).cwd(&world.path("case")).run().exits(0);
+        let code = if args.contains(&"--diff") { 0 } else { 2 };
+        let ran = world.bystander(args.iter().copied()).cwd(&world.path("case")).run().exits(code);
         printed.extend([ran.stdout, ran.stderr]);
     }
-    for args in [&["run", "--dry-run"][..], &["run", "--dry-run", "--json"], &["run", "--new", "--why"]] {
-        let ran = world.bystander(args.iter().copied()).args([&file]).env("API_KEY", SECRETS[0]).run().exits(0);
+    for (args, code) in [(&["run", "--dry-run"][..], 0), (&["run", "--dry-run", "--json"], 0), (&["run", "--new", "--why"], 2)] {
+        let ran = world.bystander(args.iter().copied()).args([&file]).env("API_KEY", SECRETS[0]).run().exits(code);
         printed.extend([ran.stdout, ran.stderr]);
     }
     for secret in SECRETS {
