@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher as _};
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -15,6 +17,8 @@ use crate::plan::dtype::Dtype;
 const MOST_DIMENSIONS: usize = 8;
 /// What stands in front of the number of an expert.
 const EXPERTS: &str = "experts.";
+/// Names are most of a header, and this is looked for in each of them.
+static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(EXPERTS));
 
 /// What a header says.
 #[derive(Default)]
@@ -73,7 +77,7 @@ impl Found {
 
 /// What stands before and behind the number of an expert.
 fn around_expert(name: &str) -> Option<(&str, &str)> {
-    let from = name.find(EXPERTS)? + EXPERTS.len();
+    let from = FINDER.find(name.as_bytes())? + EXPERTS.len();
     let (before, rest) = name.split_at(from);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     (digits > 0).then(|| (before, &rest[digits..]))
