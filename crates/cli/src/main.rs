@@ -12,6 +12,7 @@ mod interrupt;
 mod old_logs;
 mod other_runs;
 mod output;
+mod packed;
 mod reading;
 mod recording;
 mod state;

@@ -9,17 +9,15 @@ use bystander_lab::old_log;
 use bystander_lab::plan::{OldLogFile, Plan};
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::old_log::OldLog;
-use flate2::bufread::MultiGzDecoder;
 
 use crate::failure::Failure;
+use crate::packed::{GZIP, ZSTD, unpacked};
 use crate::reading;
 
 /// A log above this many bytes is likelier another file; reading it would take minutes.
 const LARGEST: u64 = 16 << 30;
 /// How much is read at once, in bytes.
 const BUFFER: usize = 1 << 20;
-const GZIP: &[u8] = b"\x1f\x8b";
-const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// By so much of its beginning a log is told from other files, in bytes.
 const LOOKED_AT: usize = 64 << 10;
 
@@ -99,7 +97,7 @@ struct Opened {
 /// Opens a log, where it may be one: a plain file that begins with text, as it is or packed by gzip or zstd.
 fn open(file: &OldLogFile) -> Result<Opened, Unreadable> {
     let raw = open_raw(&file.log)?;
-    let (text, is_packed) = unpacked(raw).map_err(|error| Unreadable::on_the_way(&error, true))?;
+    let (text, is_packed) = unpacked(raw, BUFFER).map_err(|error| Unreadable::on_the_way(&error, true))?;
     let mut text = BufReader::with_capacity(BUFFER, text);
     let start = text.fill_buf().map_err(|error| Unreadable::on_the_way(&error, is_packed))?;
     if start.is_empty() {
@@ -114,7 +112,7 @@ fn open(file: &OldLogFile) -> Result<Opened, Unreadable> {
 /// What to do about a log without a line.
 const EMPTY: &str = "name the log of a run that wrote one, or take the table out: an empty log shows nothing";
 
-fn open_raw(path: &Path) -> Result<BufReader<File>, Unreadable> {
+fn open_raw(path: &Path) -> Result<File, Unreadable> {
     let metadata = std::fs::metadata(path).map_err(|error| Unreadable::of(&error))?;
     if metadata.is_dir() {
         return Err(Unreadable::new("it is a folder", "name one log in it; a table takes one file"));
@@ -129,20 +127,7 @@ fn open_raw(path: &Path) -> Result<BufReader<File>, Unreadable> {
     if metadata.len() == 0 {
         return Err(Unreadable::new("it is empty, and shows nothing", EMPTY));
     }
-    let opened = File::open(path).map_err(|error| Unreadable::of(&error))?;
-    Ok(BufReader::with_capacity(BUFFER, opened))
-}
-
-/// The bytes of a log, and whether they were packed.
-fn unpacked(mut raw: BufReader<File>) -> io::Result<(Box<dyn io::Read>, bool)> {
-    let start = raw.fill_buf()?;
-    Ok(if start.starts_with(GZIP) {
-        (Box::new(MultiGzDecoder::new(raw)), true)
-    } else if start.starts_with(ZSTD) {
-        (Box::new(zstd::Decoder::with_buffer(raw)?), true)
-    } else {
-        (Box::new(raw), false)
-    })
+    File::open(path).map_err(|error| Unreadable::of(&error))
 }
 
 /// Why bytes cannot be the beginning of a log, if they cannot.

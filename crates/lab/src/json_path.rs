@@ -150,22 +150,40 @@ impl Step {
     }
 }
 
+/// Why a value of a document is no number that counts: what stands there instead, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoNumber {
+    /// It is none, or larger than any can be.
+    #[error("{shown}")]
+    Other {
+        /// What it is.
+        shown: String,
+    },
+    /// Its last digits would be lost.
+    #[error("{shown}, {}", exact::TOO_LONG)]
+    TooLong {
+        /// The number.
+        shown: String,
+    },
+}
+
 /// Reads a number of a document: a number, or a text that is one.
 ///
 /// # Errors
-/// What stands there instead, in words; [`exact::TOO_LONG`] where digits would be lost.
-pub fn number(value: &Value) -> Result<f64, String> {
-    let too_long = |shown: &dyn fmt::Display| format!("{shown}, {}", exact::TOO_LONG);
+/// See [`NoNumber`].
+pub fn number(value: &Value) -> Result<f64, NoNumber> {
+    let other = |shown: String| NoNumber::Other { shown };
+    let too_long = |shown: &dyn fmt::Display| NoNumber::TooLong { shown: shown.to_string() };
     match value {
         Value::Number(number) => {
-            let value = number.as_f64().ok_or_else(|| "a number that is too large".to_owned())?;
+            let value = number.as_f64().ok_or_else(|| other("a number that is too large".to_owned()))?;
             if exact::holds(&number.to_string(), value) { Ok(value) } else { Err(too_long(number)) }
         }
         Value::String(text) => {
-            let value = text.trim().parse().map_err(|_: std::num::ParseFloatError| shape(value))?;
+            let value = text.trim().parse().map_err(|_: std::num::ParseFloatError| other(shape(value)))?;
             if exact::holds(text, value) { Ok(value) } else { Err(too_long(&text.trim())) }
         }
-        _ => Err(shape(value)),
+        _ => Err(other(shape(value))),
     }
 }
 

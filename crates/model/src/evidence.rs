@@ -51,6 +51,11 @@ impl Evidence {
     pub fn log(trial: TrialId, stream: Stream, line: u64, text: impl Into<String>) -> Self {
         Self { trial: Some(trial), kind: EvidenceKind::Log, place: format!("{}:{line}", stream.name()), text: text.into() }
     }
+
+    /// Says of the evidence of a value that it does not count, and why.
+    pub fn take_back(&mut self, value: f64, why: &str) {
+        self.text = format!("{value} does not count: {why}; it was read of: {}", self.text);
+    }
 }
 
 /// One of the two output streams of the program, or of its workload.

@@ -1,6 +1,6 @@
 //! A number as programs print it.
 
-use bystander_lab::exact::TOO_LONG;
+use bystander_lab::json_path::NoNumber;
 
 /// A number that was read, with the unit that stands behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,10 +28,12 @@ pub(super) fn figure(text: &str) -> Result<f64, NoFigure> {
     if bystander_lab::exact::holds(&text.replace(',', ""), value) { Ok(value) } else { Err(NoFigure::TooLong) }
 }
 
-/// What a document holds in place of a number, in the words of [`bystander_lab::json_path::number`].
-pub(super) fn of_document(number: Result<f64, String>) -> Result<Figure, NoFigure> {
-    let why = |what: String| if what.contains(TOO_LONG) { NoFigure::TooLong } else { NoFigure::NotANumber };
-    number.map(|value| Figure { value, unit: "" }).map_err(why)
+/// What a document holds in place of a number, as [`bystander_lab::json_path::number`] reads it.
+pub(super) fn of_document(number: Result<f64, NoNumber>) -> Result<Figure, NoFigure> {
+    number.map(|value| Figure { value, unit: "" }).map_err(|why| match why {
+        NoNumber::TooLong { .. } => NoFigure::TooLong,
+        NoNumber::Other { .. } => NoFigure::NotANumber,
+    })
 }
 
 fn parsed(text: &str) -> Option<f64> {

@@ -2,7 +2,6 @@
 
 use bystander_lab::plan::Plan;
 use bystander_lab::requests::{Judged, Told, judge};
-use bystander_model::evidence::Evidence;
 
 use super::Values;
 
@@ -18,8 +17,7 @@ pub(crate) fn of_workload(plan: &Plan, read: &mut Values) -> Option<Judged> {
     for (name, _) in of_workload {
         let Some(value) = read.values.get_mut(name).and_then(Option::take) else { continue };
         if let Some(evidence) = read.evidence.get_mut(name) {
-            let text = format!("{value} does not count: {why}; it was read of: {}", evidence.text);
-            *evidence = Evidence { text, ..evidence.clone() };
+            evidence.take_back(value, why);
         }
     }
     Some(judged)

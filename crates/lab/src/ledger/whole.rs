@@ -65,7 +65,7 @@ fn said(evidence: &Evidence) -> String {
 fn take_back(end: &mut TrialEnd, name: &str, why: &str) {
     let Some(value) = end.metrics.get_mut(name).and_then(Option::take) else { return };
     if let Some(evidence) = end.metric_evidence.get_mut(name) {
-        evidence.text = format!("{value} does not count: {why}; it was read of: {}", evidence.text);
+        evidence.take_back(value, why);
     }
 }
 

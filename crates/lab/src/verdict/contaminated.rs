@@ -41,16 +41,21 @@ fn of_survivors(ledger: &Ledger, answers: &mut [Answer], pairs: &[(&Cell, &Cell)
             other => other,
         };
         let Some(found) = pairs.iter().find_map(|(with, without)| survivors(ledger, &answer.metric, with, without)) else { continue };
-        let said = answer.text.strip_prefix("An effect: ").unwrap_or(&answer.text);
-        answer.text = format!("No winner is named: {}, so this is of different requests. Of those that were answered: {said}", found.text);
-        if verdict != answer.verdict {
-            answer.verdict = verdict;
-            answer.rule = Some(ANSWERED.to_owned());
-        }
-        answer.strength = None;
-        answer.needs = Some(Needs::of([alike_in_failures()]));
+        let why = format!("{}, so this is of different requests. Of those that were answered", found.text);
+        let rule = if verdict == answer.verdict { answer.rule.take() } else { Some(ANSWERED.to_owned()) };
+        answer.verdict = verdict;
+        no_winner(answer, &why, rule, alike_in_failures());
         answer.evidence.insert(0, found.evidence);
     }
+}
+
+/// Leaves the figure of an answer behind the reason why it names no winner.
+fn no_winner(answer: &mut Answer, why: &str, rule: Option<String>, needs: (Means, String)) {
+    let said = answer.text.strip_prefix("An effect: ").unwrap_or(&answer.text);
+    answer.text = format!("No winner is named: {why}: {said}");
+    answer.strength = None;
+    answer.rule = rule;
+    answer.needs = Some(Needs::of([needs]));
 }
 
 fn alike_in_failures() -> (Means, String) {
@@ -69,15 +74,9 @@ fn not_alone(answer: &mut Answer, found: &Unequal) {
         // What a level does to a program, it does; what breaks it may be another setting.
         answer.text.push_str(&format!(" The level turns more than it asks for: {}. What is found is of all of it together.", found.list()));
     } else {
-        let said = answer.text.strip_prefix("An effect: ").unwrap_or(&answer.text);
-        answer.text = format!(
-            "No winner is named: with {levels} the program prints {} too, which no level asks for. Of all of it together: {said}",
-            found.list()
-        );
+        let why = format!("with {levels} the program prints {} too, which no level asks for. Of all of it together", found.list());
         answer.verdict = Verdict::Insufficient;
-        answer.strength = None;
-        answer.rule = Some(ALIKE.to_owned());
-        answer.needs = Some(Needs::of([(Means::File, found.remedy())]));
+        no_winner(answer, &why, Some(ALIKE.to_owned()), (Means::File, found.remedy()));
     }
     answer.evidence.splice(0..0, evidence.iter().cloned());
 }

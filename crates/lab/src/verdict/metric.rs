@@ -19,6 +19,10 @@ use crate::plan::{Metric, MetricSource, Plan, Scale};
 /// The effects of one level of a factor on each metric that both of its cells show.
 pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
     each_metric(ledger, contrast, |metric, effect, answer| {
+        let found = |what: &str, name: &str| {
+            let (place, beside) = (elsewhere::place(ledger, contrast), elsewhere::told(ledger, contrast, name, metric, effect));
+            format!("{what}: {place}{}.{beside}", said(metric, effect))
+        };
         if effect.is_within(metric) {
             answer.p = effect.p_within;
             answer.verdict = Verdict::NoEffectWithin;
@@ -31,15 +35,11 @@ pub(super) fn of_factor(ledger: &Ledger, contrast: &Contrast) -> Vec<Answer> {
             answer.verdict = Verdict::Effect;
             answer.strength = Some(Strength::Shown);
             answer.p = effect.p;
-            let place = elsewhere::place(ledger, contrast);
-            let beside = elsewhere::told(ledger, contrast, &answer.metric, metric, effect);
-            answer.text = format!("An effect: {place}{}.{beside}", said(metric, effect));
+            answer.text = found("An effect", &answer.metric);
         } else {
             answer.verdict = Verdict::Insufficient;
             answer.p = effect.p;
-            let place = elsewhere::place(ledger, contrast);
-            let beside = elsewhere::told(ledger, contrast, &answer.metric, metric, effect);
-            answer.text = format!("Not settled: {place}{}.{beside}", said(metric, effect));
+            answer.text = found("Not settled", &answer.metric);
             answer.needs = needs(metric, effect);
         }
     })

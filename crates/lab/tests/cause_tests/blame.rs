@@ -4,19 +4,8 @@ use bystander_lab::cause::{Place, Spot, TrialFacts, blame, classify};
 use bystander_model::edit::AppliedEdit;
 use bystander_model::outcome::{CauseGroup, Outcome};
 
-use crate::feed::{died, scan};
+use crate::feed::{died, edit, scan};
 use crate::pythons::{pythons, run};
-
-fn edit(file: &str, added: std::ops::Range<u32>) -> AppliedEdit {
-    AppliedEdit {
-        id: "e1".into(),
-        name: "print".into(),
-        file: file.into(),
-        before_sha256: String::new(),
-        after_sha256: String::new(),
-        added_lines: added,
-    }
-}
 
 fn traceback(frames: &[(&str, u32, &str)], error: &str) -> String {
     let frames: String = frames.iter().map(|(file, line, function)| format!("  File \"{file}\", line {line}, in {function}\n")).collect();

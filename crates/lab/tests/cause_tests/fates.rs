@@ -3,28 +3,16 @@
 use std::os::unix::process::ExitStatusExt;
 
 use bystander_lab::cause::{Place, StopWhy, TrialFacts, WorkloadEnd, classify};
-use bystander_model::edit::AppliedEdit;
 use bystander_model::ids::TimeNs;
 use bystander_model::outcome::{Cause, CauseGroup};
 
-use crate::feed::{S, died, ready, scan, server, stopped};
+use crate::feed::{S, died, edit, ready, scan, server, stopped};
 use crate::pythons::{output, pythons};
 
 const ERROR: &str = "Traceback (most recent call last):\n  File \"/app/a.py\", line 4, in f\nKeyError: 'licence'\n";
 
 fn cause(facts: &TrialFacts) -> Cause {
     classify(facts, &[]).cause.expect("a cause")
-}
-
-fn added(file: &str, lines: std::ops::Range<u32>) -> AppliedEdit {
-    AppliedEdit {
-        id: "e1".into(),
-        name: "print".into(),
-        file: file.into(),
-        before_sha256: String::new(),
-        after_sha256: String::new(),
-        added_lines: lines,
-    }
 }
 
 /// The cause of a script's end, on every interpreter.
@@ -38,7 +26,7 @@ fn of_script(script: &str, lines: std::ops::Range<u32>, look: impl Fn(&str, Caus
             place: Place::here(real.clone()),
             exit: output.status.code(),
             signal: output.status.signal(),
-            edits: vec![added(&real.join("app.py").display().to_string(), lines.clone())],
+            edits: vec![edit(&real.join("app.py").display().to_string(), lines.clone())],
             ..died(&stderr, 1, 999)
         };
         look(&format!("3.{minor}: {:?}\n{stderr}", output.status), cause(&facts));
@@ -86,13 +74,13 @@ fn noise_of_a_shutdown_and_other_processes_are_no_going_on() {
                  Traceback (most recent call last):\n  File \"/app/b.py\", line 9, in __del__\nTypeError: 'NoneType' object is not callable\n\n\
                  (EngineCore pid=9) INFO 11-29 13:10:57 [core.py:7] leaving\n[2026-11-29 13:31:46 TP1] leaving\n";
     for (after, blamed) in [(noise.to_owned(), true), (format!("{noise}port 8000 busy\n"), false)] {
-        let facts = TrialFacts { edits: vec![added("/app/a.py", 4..5)], ..died(&format!("{ERROR}{after}"), 1, 99) };
+        let facts = TrialFacts { edits: vec![edit("/app/a.py", 4..5)], ..died(&format!("{ERROR}{after}"), 1, 99) };
         let cause = cause(&facts);
         assert_eq!((cause.class.as_str(), cause.blames.is_some()), ("python.KeyError", blamed), "{}", cause.text);
     }
     // So many lines later that none of those between is known.
     let later = format!("{ERROR}{}", "still here\n".repeat(60));
-    assert_eq!(cause(&TrialFacts { edits: vec![added("/app/a.py", 4..5)], ..died(&later, 1, 99) }).blames, None);
+    assert_eq!(cause(&TrialFacts { edits: vec![edit("/app/a.py", 4..5)], ..died(&later, 1, 99) }).blames, None);
 }
 
 #[test]
@@ -104,7 +92,7 @@ fn a_rank_s_or_child_s_traceback_stands_whatever_ends_the_server() {
         format!("Exception in thread Thread-1:\n{ERROR}"),
         ERROR.lines().map(|line| format!("(EngineCore pid=7) {line}\n")).collect(),
     ] {
-        let facts = TrialFacts { edits: vec![added("/app/a.py", 4..5)], ..died(&format!("{log}Received sigquit\n"), 3, 99) };
+        let facts = TrialFacts { edits: vec![edit("/app/a.py", 4..5)], ..died(&format!("{log}Received sigquit\n"), 3, 99) };
         for facts in [TrialFacts { exit: None, signal: Some(9), ..facts.clone() }, facts] {
             let cause = cause(&facts);
             assert_eq!((cause.class.as_str(), cause.blames.as_deref()), ("python.KeyError", Some("print")), "{log}");
@@ -130,7 +118,7 @@ fn an_error_in_a_program_that_lives_on_is_kept_without_blame() {
         expects_workload: true,
         workload: Some(WorkloadEnd { exit: Some(2), signal: None, timed_out: false, last_line: None }),
         stopped: stopped(50, StopWhy::Done),
-        edits: vec![added("/app/a.py", 4..5)],
+        edits: vec![edit("/app/a.py", 4..5)],
         signal: Some(15),
         ended: Some(TimeNs(60 * S)),
         ..server(&format!("ready\n{ERROR}"))

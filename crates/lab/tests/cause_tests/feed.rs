@@ -1,6 +1,7 @@
 //! Feeds a scanner with lines, and makes facts.
 
 use bystander_lab::cause::{Place, ReadySeen, Scan, Scanner, StopWhy, Stopped, TrialFacts};
+use bystander_model::edit::AppliedEdit;
 use bystander_model::evidence::{Evidence, Stream};
 use bystander_model::ids::{TimeNs, TrialId};
 use bystander_model::reading::LogLine;
@@ -16,6 +17,18 @@ pub(crate) fn scan(log: &str) -> Scan {
         scanner.line(&LogLine { stream: Stream::Stderr, number, time: TimeNs(number * S), text });
     }
     scanner.finish()
+}
+
+/// The edit `print`, which added those lines to a file.
+pub(crate) fn edit(file: &str, added_lines: std::ops::Range<u32>) -> AppliedEdit {
+    AppliedEdit {
+        id: "e1".into(),
+        name: "print".into(),
+        file: file.into(),
+        before_sha256: String::new(),
+        after_sha256: String::new(),
+        added_lines,
+    }
 }
 
 /// A place where no printed file can be looked up.

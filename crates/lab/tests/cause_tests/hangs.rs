@@ -1,13 +1,12 @@
 //! Programs that stand still, and engines that serve nobody.
 
 use bystander_lab::cause::{Frame, Progress, Scanner, Standing, Standstill, StopWhy, TrialFacts, WorkloadEnd, classify};
-use bystander_model::edit::AppliedEdit;
 use bystander_model::evidence::Stream;
 use bystander_model::ids::TimeNs;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 use bystander_model::reading::LogLine;
 
-use crate::feed::{S, ready, scan, server, stopped};
+use crate::feed::{S, edit, ready, scan, server, stopped};
 
 const ERROR: &str = "Traceback (most recent call last):\n  File \"/app/a.py\", line 4, in f\nValueError: no such model\n";
 
@@ -92,15 +91,7 @@ fn a_process_that_stays_after_its_traceback_has_failed_by_it() {
     assert!(cause.evidence.iter().any(|evidence| evidence.place == "stacks:15"));
 
     // A line that an instrument added is blamed for it as if the process had ended: nothing came after.
-    let edit = AppliedEdit {
-        id: "e1".into(),
-        name: "print".into(),
-        file: "/app/a.py".into(),
-        before_sha256: String::new(),
-        after_sha256: String::new(),
-        added_lines: 4..5,
-    };
-    let blamed = TrialFacts { edits: vec![edit], ..stalled(&format!("loading\n{ERROR}")) };
+    let blamed = TrialFacts { edits: vec![edit("/app/a.py", 4..5)], ..stalled(&format!("loading\n{ERROR}")) };
     assert_eq!(judge(&blamed).1.blames.as_deref(), Some("print"));
     let went_on = TrialFacts { scan: scan(&format!("loading\n{ERROR}retrying\n")), ..blamed };
     let (_, cause) = judge(&went_on);

@@ -1,12 +1,11 @@
 //! What came before what: readiness before the workload, a worker before its launcher, a client's hanging up before its server's complaint.
 
 use bystander_lab::cause::{StopWhy, TrialFacts, WorkloadEnd, classify};
-use bystander_model::edit::AppliedEdit;
 use bystander_model::evidence::{Evidence, Stream};
 use bystander_model::ids::TimeNs;
 use bystander_model::outcome::{Cause, Outcome};
 
-use crate::feed::{S, TRIAL, died, ready, server, stopped};
+use crate::feed::{S, TRIAL, died, edit, ready, server, stopped};
 
 const HANDLED: &str =
     "Traceback (most recent call last):\n  File \"/app/s.py\", line 4, in tb\nRuntimeError: optional kernel not available\n";
@@ -31,17 +30,6 @@ fn served(log: &str, at: u64, words: &str) -> TrialFacts {
         signal: Some(15),
         ended: Some(TimeNs(60 * S)),
         ..server(log)
-    }
-}
-
-fn added(file: &str, line: u32) -> AppliedEdit {
-    AppliedEdit {
-        id: "e1".into(),
-        name: "print".into(),
-        file: file.into(),
-        before_sha256: String::new(),
-        after_sha256: String::new(),
-        added_lines: line..line + 1,
     }
 }
 
@@ -99,7 +87,7 @@ fn a_worker_s_own_exception_comes_before_its_launcher_s_word_of_it() {
     let fused = WORKER.replace("FileNotFoundError: /models/tokenizer.json", "RuntimeError: illegal memory access in fused_moe");
     assert_ne!(cause(&died(&format!("{fused}{LAUNCHER}"), 1, 99)).signature, found.signature);
     // An added line in the worker is to blame: its launcher says that the worker ended.
-    let edits = || vec![added("/app/worker.py", 3)];
+    let edits = || vec![edit("/app/worker.py", 3..4)];
     assert_eq!(cause(&TrialFacts { edits: edits(), ..died(&format!("{WORKER}{LAUNCHER}"), 1, 99) }).blames.as_deref(), Some("print"));
     // What was caught long before is not what the launcher speaks of; the worker's is, whatever code the launcher ends with.
     let caught = format!("{HANDLED}falling back\n{}{WORKER}worker exited with code 1\n", "step\n".repeat(5));

@@ -1,14 +1,13 @@
 //! Readers of engines: what they may say more about, and what they may not touch.
 
 use bystander_lab::cause::{CauseReader, TrialFacts, classify};
-use bystander_model::edit::AppliedEdit;
 use bystander_model::evidence::{Evidence, Stream};
 use bystander_model::hit::Hit;
 use bystander_model::ids::TrialId;
 use bystander_model::outcome::{CauseGroup, Outcome};
 use bystander_model::reading::{ErrorSeen, LogLine, Reading};
 
-use crate::feed::{died, ready};
+use crate::feed::{died, edit, ready};
 
 /// Knows one error, as a reader of an engine does.
 struct Knows(&'static str);
@@ -64,15 +63,7 @@ fn a_reader_is_asked_about_the_whole_chain_and_about_bare_lines() {
 
 #[test]
 fn what_an_added_line_broke_stays_the_instrument_s() {
-    let edit = AppliedEdit {
-        id: "e".into(),
-        name: "print".into(),
-        file: "/app/a.py".into(),
-        before_sha256: String::new(),
-        after_sha256: String::new(),
-        added_lines: 4..5,
-    };
-    let facts = TrialFacts { edits: vec![edit], ..died(&log("NameError: Not enough memory"), 1, 9) };
+    let facts = TrialFacts { edits: vec![edit("/app/a.py", 4..5)], ..died(&log("NameError: Not enough memory"), 1, 9) };
     let cause = classify(&facts, &[&Knows("Not enough memory")]).cause.expect("a cause");
     assert_eq!((cause.class.as_str(), cause.group), ("python.NameError", CauseGroup::Instrument));
 }

@@ -5,7 +5,7 @@ use bystander_model::edit::AppliedEdit;
 use bystander_model::ids::TimeNs;
 use bystander_model::outcome::{Cause, CauseGroup, Outcome};
 
-use crate::feed::{S, died, ready, server, stopped};
+use crate::feed::{S, died, edit, ready, server, stopped};
 
 fn judge(facts: &TrialFacts) -> (Outcome, Cause) {
     let found = classify(facts, &[]);
@@ -21,14 +21,7 @@ fn with_prefix(prefix: &str, text: &str) -> String {
 }
 
 fn print_at(file: &str, added: std::ops::Range<u32>) -> Vec<AppliedEdit> {
-    vec![AppliedEdit {
-        id: "e1".into(),
-        name: "print".into(),
-        file: file.into(),
-        before_sha256: String::new(),
-        after_sha256: String::new(),
-        added_lines: added,
-    }]
+    vec![edit(file, added)]
 }
 
 #[test]

@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use bystander_memory::explain::{Explainer, Sieved};
-use flate2::read::MultiGzDecoder;
 
 use super::logs::Log;
+use crate::packed::unpacked;
 
 /// Bytes that are read at once; one for each thread fits into the caches.
 const BLOCK: usize = 256 << 10;
@@ -22,26 +22,14 @@ const BLOCK: usize = 256 << 10;
 const THREADS: usize = 4;
 /// Blocks that a thread may be ahead.
 const AHEAD: usize = 3;
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// Reads a log to its end; says so where a packed one is damaged, or cut, after what could be read.
 pub(super) fn feed(log: &Log, explainer: &mut Explainer) -> io::Result<Option<String>> {
-    let mut raw: Box<dyn Read + Send> = match &log.path {
+    let raw: Box<dyn Read + Send> = match &log.path {
         Some(path) => Box::new(File::open(path)?),
         None => Box::new(io::stdin()),
     };
-    let mut head = Vec::new();
-    raw.by_ref().take(4).read_to_end(&mut head)?;
-    let packed = head.starts_with(GZIP) || head == ZSTD;
-    let whole = io::Cursor::new(head.clone()).chain(raw);
-    let text: Box<dyn Read + Send> = if head.starts_with(GZIP) {
-        Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(BLOCK, whole)))
-    } else if head == ZSTD {
-        Box::new(zstd::Decoder::new(whole)?)
-    } else {
-        Box::new(whole)
-    };
+    let (text, packed) = unpacked(raw, BLOCK)?;
     match read(text, explainer) {
         Ok(()) => Ok(None),
         // What came before the damage is still a log.
