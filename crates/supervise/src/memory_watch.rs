@@ -186,6 +186,7 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
@@ -194,15 +195,19 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_process_and_of_the_machine_is_there_with_or_without_a_driver() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("starts");
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+        // A process that has only just begun may hold nothing yet as far as the kernel counts; one that answers holds something.
+        let (mut asked, mut answered) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        asked.write_all(b"?").and_then(|()| answered.read_exact(&mut [0])).expect("it answers");
         let mut watch = MemoryWatch::prepare().watch(Subject::Process(child.id()), Instant::now(), Duration::from_millis(100), None);
         watch.course().phase(0.0, "starting", None);
         let sample = watch.take();
         assert_eq!(sample.processes.iter().map(|process| process.pid).collect::<Vec<_>>(), [child.id()]);
         assert!(sample.available_bytes.is_some());
         let held = sample.processes[0].rss_bytes;
+        assert!(held > 0);
         assert_eq!(watch.so_far().processes.len(), 1);
-        drop(child.stdin.take());
+        drop(asked);
         child.wait().expect("ends");
         assert!(watch.take().processes.is_empty());
         let (samples, [host, _]) = watch.finish();

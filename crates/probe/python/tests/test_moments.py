@@ -124,7 +124,7 @@ def leaves(seen):
 
 class Moments(RingCase):
     def compare(self, dotted, moment, *more):
-        probed = Probed(self, TEXT, spec([moment], function=dotted, moment=moment, limit=10**6), *more)
+        probed = Probed(self, TEXT, spec([moment], function=dotted, moment=moment, limit=200), *more)
         self.assertIsNotNone(probed.code, (dotted, probed.overlay.events))
         plain = {"__name__": "probed"}
         exec(probed.plain, plain)
@@ -170,9 +170,9 @@ class Moments(RingCase):
         for names in (["i"], ["i", "x"], ["y", "i", "a"], ["x", "y", "i", "z"]):
             for probe in (spec(names, after="for i in ...: ..."), spec(names, after="z = 1"), spec(names, moment="return"), spec(names, moment="raise")):
                 for argument in (0, 1, 3):
-                    self.events_of(source, "f", dict(probe, limit=10**6), argument)
+                    self.events_of(source, "f", dict(probe, limit=200), argument)
             for argument in (0, 1, 3):
-                self.events_of(source, "g", spec([name for name in names if name not in "iz"], function="g", moment="return", limit=10**6), argument)
+                self.events_of(source, "g", spec([name for name in names if name not in "iz"], function="g", moment="return", limit=200), argument)
 
     def events_of(self, source, function, probe, argument):
         """Compares the events of a call with and without a probe; a name without a value is one more exception, caught on its line."""
@@ -204,7 +204,7 @@ class Moments(RingCase):
             if dotted in NEVER_RETURN or dotted == "constant_below":
                 continue
             with self.subTest(dotted):
-                others = [spec(["return"], function=dotted, moment="return", limit=10**6, index=1), spec([], function=dotted, index=2, limit=10**6)]
+                others = [spec(["return"], function=dotted, moment="return", limit=200, index=1), spec([], function=dotted, index=2, limit=200)]
                 self.compare(dotted, "raise", *others)
 
 
