@@ -22,7 +22,9 @@ mod document;
 mod exact;
 pub mod facts;
 pub mod failure;
+pub(crate) mod frames;
 pub mod judge;
+mod order;
 mod several;
 mod sieve;
 pub mod spoken;
@@ -36,8 +38,11 @@ use bystander_model::memory::{Advice, CauseClass, Certainty, Formula, Rank};
 pub use document::{Asked, document};
 pub use facts::Facts;
 pub use judge::judge;
+pub use order::Disorder;
 pub use sieve::Sieved;
 
+use self::order::Order;
+use crate::line::carrier::Carrier;
 use crate::line::{self, LOOKED_AT, Line, Place};
 
 /// Starts of servers that are kept of one log.
@@ -141,6 +146,8 @@ impl Found {
 /// Reads one log, block by block, in bounded memory.
 pub struct Explainer {
     source: Arc<str>,
+    carrier: Carrier,
+    order: Order,
     containers: BTreeMap<Option<String>, Vec<Box<dyn Reader>>>,
     /// The start of a line whose end has not come yet.
     partial: Vec<u8>,
@@ -165,6 +172,8 @@ pub struct Read {
     pub bytes: u64,
     /// Whether it is no text.
     pub is_binary: bool,
+    /// The order of its lines, where it is not that in which they were written.
+    pub disorder: Option<Disorder>,
 }
 
 impl Explainer {
@@ -173,6 +182,8 @@ impl Explainer {
     pub fn new(source: &str) -> Self {
         Self {
             source: source.into(),
+            carrier: Carrier::default(),
+            order: Order::default(),
             containers: BTreeMap::new(),
             partial: Vec::new(),
             lines: 0,
@@ -245,6 +256,7 @@ impl Explainer {
         }
         let place = Place { source: self.source.clone(), line: self.lines };
         for cleaned in line::clean(raw) {
+            let cleaned = self.carrier.strip(cleaned);
             let full = self.containers.len() >= CONTAINERS && !self.containers.contains_key(&cleaned.container);
             if full {
                 continue;
@@ -252,6 +264,7 @@ impl Explainer {
             let make = || ENGINES.iter().map(|engine| (engine.reader)()).chain([spoken::reader()]).collect();
             let readers: &mut Vec<Box<dyn Reader>> = self.containers.entry(cleaned.container.clone()).or_insert_with(make);
             let line = Line { is_cut: self.is_cut, ..cleaned.at(&place) };
+            self.order.line(&line);
             readers.iter_mut().for_each(|reader| reader.line(&line));
         }
         self.hungry = self.containers.values().flatten().any(|reader| reader.wants_next());
@@ -286,6 +299,13 @@ impl Explainer {
             facts.container = container.filter(|_| several);
             facts
         });
-        Read { source: self.source, servers: servers.collect(), lines: self.lines, bytes: self.bytes, is_binary: self.zeros > 8 }
+        Read {
+            servers: servers.collect(),
+            lines: self.lines,
+            bytes: self.bytes,
+            is_binary: self.zeros > 8,
+            disorder: self.order.disorder(),
+            source: self.source,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One raw line of a log: what stands there once colours and the prefixes of whoever carried it are off, and who wrote it.
 
+pub(crate) mod carrier;
 mod prefix;
 mod strip;
 

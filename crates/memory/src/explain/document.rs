@@ -2,7 +2,7 @@
 
 use bystander_model::memory::{CauseClass, Explained, FORMAT, Server};
 
-use super::{Facts, Read, compare, judge, several, spoken};
+use super::{Disorder, Facts, Read, compare, judge, several, spoken};
 
 /// What the reader of the document asked for beside.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,6 +20,10 @@ pub fn document(logs: Vec<Read>, unread: Vec<String>, asked: &Asked) -> Explaine
     let mut facts: Vec<Facts> = Vec::new();
     let mut servers: Vec<Server> = Vec::new();
     for log in logs {
+        if let Some(disorder) = log.disorder {
+            unread.push(out_of_order(&log.source, disorder));
+            continue;
+        }
         let judged: Vec<(Facts, Server)> = log.servers.into_iter().map(|facts| judged(facts, asked)).collect();
         let kept: Vec<(Facts, Server)> = judged.into_iter().filter(|(facts, server)| says_something(facts, server)).collect();
         if kept.is_empty() {
@@ -57,4 +61,12 @@ fn nothing_in(source: &str, lines: u64, bytes: u64, is_binary: bool) -> String {
         return format!("{source} is no text: bytes of zero stand in it, as in a binary file or in UTF-16");
     }
     format!("{source} has no line of SGLang or vLLM among its {lines}")
+}
+
+fn out_of_order(source: &str, disorder: Disorder) -> String {
+    let (order, way) = match disorder {
+        Disorder::Reversed => ("from the newest to the oldest", "turn it round (`tac`)"),
+        Disorder::Mixed => ("in no order of time", "export it in the order of time"),
+    };
+    format!("the lines of {source} stand {order}, so what came first is not known: {way} and ask again")
 }

@@ -7,6 +7,7 @@ use super::causes::platform::notes;
 use super::facts::Settings;
 use super::spoken::{KILLED, OOM_KILLED};
 use super::{Case, ENGINES, Engine, Facts, Found};
+use crate::line::Place;
 
 /// Explains one start of one server.
 #[must_use]
@@ -29,12 +30,8 @@ pub fn judge(facts: &Facts) -> Server {
     contradictions.dedup();
     let state = state(facts, found.as_ref());
     let advice = found.as_ref().map_or_else(Vec::new, |found| found.advice.clone());
-    let cause = found.map(|found| Cause {
-        class: found.class,
-        certainty: found.certainty,
-        text: found.text,
-        evidence: found.evidence.iter().map(ToString::to_string).collect(),
-    });
+    let cause =
+        found.map(|found| Cause { class: found.class, certainty: found.certainty, text: found.text, evidence: each_once(&found.evidence) });
     Server {
         engine: facts.engine.to_owned(),
         version: facts.versions.range(),
@@ -129,4 +126,15 @@ pub fn of_little_use(server: Server) -> Option<String> {
     let server = Some(server).filter(|server| server.state == State::Starved)?;
     let advice = server.advice.first().map_or_else(String::new, |advice| format!(" {}", advice.text));
     Some(format!("{}{advice}", server.answer))
+}
+
+/// Places, each said once: one line may show several things.
+fn each_once(places: &[Place]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for place in places.iter().map(ToString::to_string) {
+        if !said.contains(&place) {
+            said.push(place);
+        }
+    }
+    said
 }

@@ -11,7 +11,7 @@ use bystander_model::memory::Phase;
 use super::names;
 use super::version::Fingerprint;
 use crate::explain::failure::{Raised, Tracebacks};
-use crate::explain::{Facts, Reader, spoken};
+use crate::explain::{Facts, Reader, frames, spoken};
 use crate::line::{Line, Place};
 
 /// Starts that are kept: the first ones and the last ones of a log of many.
@@ -160,7 +160,7 @@ fn phase_of(message: &str, through: &str, seen: Phase) -> Phase {
         Some(Phase::ParallelInit) if in_draft => Phase::DraftLoad,
         Some(Phase::GraphCapture) if seen == Phase::DraftLoad => seen,
         Some(phase) => phase,
-        None => seen,
+        None => frames::phase(through, seen),
     }
 }
 

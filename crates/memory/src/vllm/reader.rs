@@ -10,7 +10,7 @@ use super::line::{self, Failure, Step};
 use super::prefix::{self, PROCESS};
 use super::semantics;
 use crate::explain::failure::{Raised, Tracebacks};
-use crate::explain::{Facts, Reader, spoken};
+use crate::explain::{Facts, Reader, frames, spoken};
 use crate::line::{Line, Place};
 
 /// Starts that are kept of one container.
@@ -205,8 +205,8 @@ fn fail(facts: &mut Facts, raised: Option<Raised>, found: &[line::Line], text: &
     let said = known.cloned().or_else(|| line::failure(&format!("{}: {}", raised.kind, raised.message)));
     let before = facts.failures.len();
     spoken::fail(facts, raised, label, place);
-    if let Some((failure, phase)) = facts.failures.get_mut(before).zip(said.and_then(|failure| phase(&failure))) {
-        failure.phase = phase;
+    if let Some(failure) = facts.failures.get_mut(before) {
+        failure.phase = said.and_then(|said| phase(&said)).unwrap_or_else(|| frames::phase(&failure.through, failure.phase));
     }
 }
 

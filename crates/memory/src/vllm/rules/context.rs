@@ -32,12 +32,13 @@ pub(super) fn longer_than_cache(case: &Case<'_>) -> Option<Found> {
     let text = stages.as_ref().map_or(text.clone(), |stages| format!("{text}; {}", stages.text));
     let found = Found::new(CauseClass::KvBelowContext, Certainty::Shown, text, [failure.place.clone()]);
     let shorter = shorter(estimate, available, stages.as_ref());
-    let missing = stages.as_ref().and_then(|stages| stages.need).map_or(missing, |need| minus(need, available));
+    let need_on_stage = stages.as_ref().and_then(|stages| stages.need).unwrap_or(need);
+    let missing = minus(need_on_stage, available);
     let mut found = found.advise(shorter).advise(advice::up(facts, missing, "one request of full length"));
     if let Some(against) = stages.and_then(|stages| stages.against) {
         found = found.against(against);
     }
-    Some(found.advise(smaller_elements(facts)))
+    Some(found.advise(smaller_elements(facts, need_on_stage.value, available.value)))
 }
 
 /// What pipeline stages change of the engine's figures.
@@ -95,15 +96,18 @@ fn shorter(estimate: Option<f64>, available: Figure, stages: Option<&Stages>) ->
     advice::turn(setting::LENGTH, Direction::Down, accepted, text)
 }
 
-fn smaller_elements(facts: &Facts) -> bystander_model::memory::Advice {
+/// Elements of one byte, for as much as is needed of as much as there is (in GiB or in tokens alike).
+fn smaller_elements(facts: &Facts, need: f64, available: f64) -> bystander_model::memory::Advice {
     let small =
         facts.settings.get(setting::KV_DTYPE).is_some_and(|dtype| dtype.contains("fp8") || dtype.contains("int8") || dtype.contains("fp4"));
-    let text = if small {
-        "The KV cache has elements of one byte or less already."
+    let (direction, text) = if small {
+        (Direction::None, "The KV cache has elements of one byte or less already.")
+    } else if need <= 2.0 * available {
+        (Direction::Down, "Elements of one byte (`--kv-cache-dtype fp8`) hold about twice the tokens, where they were of two.")
     } else {
-        "Elements of one byte (`--kv-cache-dtype fp8`) hold about twice the tokens."
+        (Direction::None, "Elements of one byte (`--kv-cache-dtype fp8`) hold about twice the tokens, and more than twice is needed.")
     };
-    advice::turn(setting::KV_DTYPE, Direction::None, None, text)
+    advice::turn(setting::KV_DTYPE, direction, None, text)
 }
 
 /// The same of the first engine: tokens instead of GiB.
@@ -130,7 +134,7 @@ pub(super) fn fewer_tokens(case: &Case<'_>) -> Option<Found> {
         None,
         "Chunked prefill lowers the measured peak of activations, which grows with the length up to where the engine turns it on by itself (above 32,768 tokens).",
     );
-    Some(found.advise(peak).advise(smaller_elements(facts)))
+    Some(found.advise(peak).advise(smaller_elements(facts, length, tokens)))
 }
 
 /// No length at all fits (`max_model_len = -1`).
