@@ -4,6 +4,8 @@
 mod ask;
 #[path = "plan/cards.rs"]
 mod cards;
+#[path = "plan/engines.rs"]
+mod engines;
 #[path = "plan/launch.rs"]
 mod launch;
 #[path = "plan/models.rs"]

@@ -13,5 +13,5 @@ pub(super) fn token_bytes(shape: &Shape, setup: &Setup) -> u64 {
         let width = if setup.expert.is_some() { experts.intermediate } else { experts.intermediate.div_ceil(setup.tensor) };
         shape.experts_per_token * ((2 * width).max(shape.hidden) + width)
     });
-    (between + dense.max(experts)) * 2
+    (between + dense.max(experts)) * setup.bits() / 8
 }

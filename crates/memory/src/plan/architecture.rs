@@ -13,7 +13,8 @@ pub(super) fn column(question: &Question) -> Column {
     let (shape, setup) = (&question.shape, &question.setup);
     let ranks = setup.attention_ranks();
     let bits = match setup.kv {
-        KvKind::Auto | KvKind::Half => 16,
+        KvKind::Auto => setup.bits(),
+        KvKind::Half => 16,
         KvKind::Full => 32,
         KvKind::Fp8 => 8,
         KvKind::Fp4 => 4,

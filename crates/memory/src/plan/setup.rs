@@ -116,6 +116,8 @@ pub struct Setup {
     pub free_gib: Option<f64>,
     /// Tokens of the longest request.
     pub context: Option<u64>,
+    /// Whether the model is to be computed in 32-bit numbers (`--dtype float32`).
+    pub in_single_precision: bool,
     /// Numbers of the KV cache.
     pub kv: KvKind,
     /// The share of memory: `mem_fraction_static`, `gpu_memory_utilization`.
@@ -150,6 +152,10 @@ pub struct Setup {
     pub state_ratio: Option<f64>,
     /// States that are kept at most.
     pub most_states: Option<u64>,
+    /// Whether each request has further slots for its states (`--mamba-scheduler-strategy extra_buffer`), where it is said.
+    pub states_have_buffer: Option<bool>,
+    /// Whether a step is prepared only after the one before it (`--disable-overlap-schedule`).
+    pub without_overlap: bool,
     /// Bits of a number of a recurrent state.
     pub state_bits: Option<u64>,
     /// Whether images and sounds are left out.
@@ -187,6 +193,7 @@ impl Default for Setup {
             gpu: None,
             free_gib: None,
             context: None,
+            in_single_precision: false,
             kv: KvKind::Auto,
             fraction: None,
             kv_bytes: None,
@@ -204,6 +211,8 @@ impl Default for Setup {
             without_window_pool: false,
             state_ratio: None,
             most_states: None,
+            states_have_buffer: None,
+            without_overlap: false,
             state_bits: None,
             language_only: false,
             multimodal: None,
@@ -238,6 +247,12 @@ impl Setup {
     #[must_use]
     pub fn attention_ranks(&self) -> u64 {
         if self.attention_is_data_parallel { (self.tensor / self.data.max(1)).max(1) } else { self.tensor }
+    }
+
+    /// Bits of the numbers that the model is computed in.
+    #[must_use]
+    pub const fn bits(&self) -> u64 {
+        if self.in_single_precision { 32 } else { 16 }
     }
 
     /// Cards in all.

@@ -7,6 +7,7 @@ mod cell;
 mod defaults;
 mod pool;
 mod refused;
+mod slots;
 
 use bystander_model::budget::Figure;
 use bystander_model::memory::Column;
@@ -111,6 +112,25 @@ fn has_whole_embedding(shape: &Shape) -> bool {
     matches!(shape.model_type.as_str(), "gemma3_text" | "gemma3n_text" | "gemma4_text")
 }
 
+/// Whether every stage makes the output embedding, though only the last has a use for it.
+///
+/// Source: SGLang 0.5.9 `models/`: these classes do not ask for their stage before they make `lm_head`.
+fn has_head_on_every_stage(shape: &Shape) -> bool {
+    matches!(
+        shape.architecture.as_str(),
+        "LlamaForCausalLM"
+            | "MistralForCausalLM"
+            | "MixtralForCausalLM"
+            | "Qwen2MoeForCausalLM"
+            | "Qwen3MoeForCausalLM"
+            | "Glm4MoeForCausalLM"
+            | "GptOssForCausalLM"
+            | "Exaone4ForCausalLM"
+            | "ApertusForCausalLM"
+            | "GraniteMoeHybridForCausalLM"
+    )
+}
+
 fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
     let drafts = drafts_counted(setup, release).is_some_and(|speculation| speculation.draft.is_none());
     Sharing {
@@ -120,11 +140,11 @@ fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
         whole_experts: setup.expert.is_some_and(|experts| experts.min(setup.tensor) == setup.tensor && setup.tensor > 1),
         embedding: if setup.attention_is_data_parallel || has_whole_embedding(shape) { 1 } else { setup.tensor },
         head: setup.tensor,
-        // Its Llama makes the output embedding on every stage.
-        head_on_every_stage: matches!(shape.architecture.as_str(), "LlamaForCausalLM" | "MistralForCausalLM"),
+        head_on_every_stage: has_head_on_every_stage(shape),
         drafts,
         // Its Gemma 3 computes sines and cosines as it goes.
         rotary_bits: if shape.model_type == "gemma3_text" { 0 } else { 32 },
+        bits: setup.bits(),
         to_fp8: setup.quantisation.as_deref() == Some("fp8") && shape.quantisation.is_none(),
         language_only: setup.language_only,
     }
@@ -183,23 +203,19 @@ fn size(column: &mut Column, question: &Question, release: Release, stages: &[St
     column.derivation.extend(on_off::lines(Engine::Sglang, release, setup, shape.hidden, &asked, &give));
 }
 
-/// What a fraction gives: the least of all stages.
+/// What a fraction gives: the least of all stages, each with what the fullest leaves, because ranks agree on the least that is free anywhere.
 fn give(stages: &[Stage], total: &Figure, fraction: f64, case: Case) -> Give {
-    let mut least: Option<Give> = None;
-    for stage in stages {
-        let Some(weights) = stage.weights else { continue };
-        let (free, weights) = match case {
-            Case::Value => (total.value, weights.gib.value),
-            Case::Worst => (total.low, weights.gib.high),
-            Case::Best => (total.high, weights.gib.low),
-        };
-        let found = stage.pool.give(free * fraction - weights);
-        let found = Give { headroom: (free * (1.0 - fraction)).min(free - weights), ..found };
-        if least.is_none_or(|least| found.tokens < least.tokens) {
-            least = Some(found);
-        }
-    }
-    least.unwrap_or(Give { tokens: 0.0, requests: f64::INFINITY, headroom: 0.0 })
+    let of = |figure: &Figure, is_best: bool| match case {
+        Case::Value => figure.value,
+        _ if is_best == (case == Case::Best) => figure.high,
+        _ => figure.low,
+    };
+    let free = of(total, true);
+    let fullest = stages.iter().filter_map(|stage| stage.weights).map(|weights| of(&weights.gib, false)).fold(0.0, f64::max);
+    let headroom = (free * (1.0 - fraction)).min(free - fullest);
+    let given = stages.iter().map(|stage| stage.pool.give(free * fraction - fullest));
+    let least = given.min_by(|a, b| a.tokens.total_cmp(&b.tokens));
+    least.map_or(Give { tokens: 0.0, requests: f64::INFINITY, headroom: 0.0 }, |least| Give { headroom, ..least })
 }
 
 /// What the rules of this release are not known for, or leave out.

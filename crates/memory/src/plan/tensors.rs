@@ -18,7 +18,7 @@ pub fn worked_out(config: &Config, shape: &Shape) -> Result<Option<Checkpoint>, 
     let Some(family) = Family::of(&shape.model_type) else { return Ok(None) };
     let quantised = shape.quantisation.as_ref();
     let is_known = match (family, quantised) {
-        (Family::Blocks, quantised) => quantised.is_some_and(|quantised| quantised.method == "mxfp4"),
+        (Family::Blocks, Some(quantised)) => quantised.method == "mxfp4",
         (_, None) => true,
         (_, Some(quantised)) => quantised.is_block_fp8(),
     };

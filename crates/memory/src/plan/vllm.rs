@@ -108,7 +108,8 @@ fn sharing(shape: &Shape, setup: &Setup) -> Sharing {
         head: setup.tensor,
         head_on_every_stage: false,
         drafts,
-        rotary_bits: 16,
+        rotary_bits: setup.bits(),
+        bits: setup.bits(),
         to_fp8: setup.quantisation.as_deref() == Some("fp8") && shape.quantisation.is_none(),
         language_only: setup.language_only,
     }

@@ -36,6 +36,8 @@ pub(super) struct Sharing {
     pub(super) drafts: bool,
     /// Bits of the numbers of the table of positions.
     pub(super) rotary_bits: u64,
+    /// Bits of the numbers that the model is computed in.
+    pub(super) bits: u64,
     /// Whether linear layers are made 8 bits wide at load.
     pub to_fp8: bool,
     /// Whether the vision tower is left out.
@@ -64,7 +66,8 @@ pub(super) fn stage(shape: &Shape, checkpoint: &Checkpoint, sharing: &Sharing, l
         let place = part(&tensor.name, depth);
         let is_here = match place.part {
             Part::Layer(layer) => (layers.0..layers.1).contains(&layer),
-            Part::Embedding => is_first || (is_last && shape.tied),
+            // A tied embedding is made again by the last stage, except where every stage would make a head of its own: those point to what is not there.
+            Part::Embedding => is_first || (is_last && shape.tied && !sharing.head_on_every_stage),
             Part::Head => (is_last || sharing.head_on_every_stage) && !shape.tied,
             Part::Last => is_last,
             Part::Vision => is_first && !sharing.language_only,
@@ -123,16 +126,12 @@ impl Counted {
 
 /// Bytes of a tensor once it is loaded, over all ranks.
 fn loaded_bytes(tensor: &Tensor, place: &part::Place, sharing: &Sharing) -> u64 {
-    let is_weight = tensor.name.ends_with(".weight") || tensor.name.ends_with(".bias");
-    if tensor.dtype == Dtype::F32 && is_weight && !place.keeps_kind {
-        return tensor.bytes() / 2;
-    }
+    let is_weight = tensor.name.ends_with(".weight") || tensor.name.ends_with(".bias") || tensor.name.ends_with("_proj");
+    let is_cast = tensor.dtype.is_plain_float() && is_weight && !place.keeps_kind;
+    let elements = tensor.elements().saturating_mul(tensor.count);
+    let bytes = if is_cast { elements.saturating_mul(sharing.bits) / 8 } else { tensor.bytes() };
     let is_linear = matches!(place.cut, Cut::Columns | Cut::Rows | Cut::KeyValue | Cut::Experts) && tensor.shape.len() > 1 && is_weight;
-    if sharing.to_fp8 && is_linear && tensor.dtype.is_plain_float() {
-        tensor.elements().saturating_mul(tensor.count)
-    } else {
-        tensor.bytes()
-    }
+    if sharing.to_fp8 && is_linear && tensor.dtype.is_plain_float() { elements } else { bytes }
 }
 
 /// What one rank keeps, and the least that it could be.
@@ -177,10 +176,10 @@ fn key_value_heads(shape: &Shape) -> Option<u64> {
     })
 }
 
-/// Both engines keep the two halves of `kv_b_proj` once more in 16 bits, so that queries can be turned instead of keys.
+/// Both engines keep the two halves of `kv_b_proj` once more, so that queries can be turned instead of keys.
 fn absorbed(shape: &Shape, sharing: &Sharing, layers: u64) -> u64 {
     let (true, Some((rank, nope, value))) = (layers > 0, shape.latent_widths) else { return 0 };
-    shape.heads / sharing.attention.max(1) * (nope + value) * rank * 2
+    shape.heads / sharing.attention.max(1) * (nope + value) * rank * sharing.bits / 8
 }
 
 /// Tables of sines and cosines of positions, one for each kind of rotation.

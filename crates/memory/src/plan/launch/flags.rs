@@ -14,6 +14,7 @@ pub(super) enum Meaning {
     ExpertsWhole,
     DataAttention,
     Context,
+    Dtype,
     Kv,
     Fraction,
     KvBytes,
@@ -32,6 +33,8 @@ pub(super) enum Meaning {
     StateRatio,
     MostStates,
     StateKind,
+    StateBuffer,
+    NoOverlap,
     LanguageOnly,
     Multimodal,
     Quantisation,
@@ -66,6 +69,7 @@ const SGLANG: &[(&str, Meaning)] = &[
     ("--enable-ep-moe", Meaning::ExpertsWhole),
     ("--enable-dp-attention", Meaning::DataAttention),
     ("--context-length", Meaning::Context),
+    ("--dtype", Meaning::Dtype),
     ("--kv-cache-dtype", Meaning::Kv),
     ("--mem-fraction-static", Meaning::Fraction),
     ("--max-total-tokens", Meaning::MostTokens),
@@ -84,6 +88,9 @@ const SGLANG: &[(&str, Meaning)] = &[
     ("--mamba-full-memory-ratio", Meaning::StateRatio),
     ("--max-mamba-cache-size", Meaning::MostStates),
     ("--mamba-ssm-dtype", Meaning::StateKind),
+    ("--mamba-scheduler-strategy", Meaning::StateBuffer),
+    ("--mamba-radix-cache-strategy", Meaning::StateBuffer),
+    ("--disable-overlap-schedule", Meaning::NoOverlap),
     ("--language-only", Meaning::LanguageOnly),
     ("--language-model-only", Meaning::LanguageOnly),
     ("--enable-multimodal", Meaning::Multimodal),
@@ -111,6 +118,7 @@ const VLLM: &[(&str, Meaning)] = &[
     ("-ep", Meaning::ExpertsWhole),
     ("--enable-expert-parallel", Meaning::ExpertsWhole),
     ("--max-model-len", Meaning::Context),
+    ("--dtype", Meaning::Dtype),
     ("--kv-cache-dtype", Meaning::Kv),
     ("--gpu-memory-utilization", Meaning::Fraction),
     ("--kv-cache-memory-bytes", Meaning::KvBytes),
@@ -217,6 +225,7 @@ impl Meaning {
                 | Self::PrefillGraphs
                 | Self::NoPrefillGraphs
                 | Self::NoPrefixCache
+                | Self::NoOverlap
                 | Self::NoWindowPool
                 | Self::LanguageOnly
                 | Self::Multimodal
@@ -249,6 +258,12 @@ impl Launch {
             Meaning::ExpertsWhole => setup.expert = is_on.then_some(u64::MAX),
             Meaning::DataAttention => setup.attention_is_data_parallel = is_on,
             Meaning::Context => setup.context = context(self.engine, value).ok_or_else(|| wrong("a number of tokens"))?,
+            // Both engines cast 32 bits down where nothing is said.
+            Meaning::Dtype if value == "auto" => setup.in_single_precision = false,
+            Meaning::Dtype => {
+                setup.in_single_precision =
+                    bits(value).filter(|bits| *bits >= 16).ok_or_else(|| wrong("auto, bfloat16, float16 or float32"))? == 32;
+            }
             Meaning::Kv => {
                 setup.kv = KvKind::parse(value)
                     .ok_or_else(|| wrong("a kind of number whose size is known here: auto, bfloat16, fp8_e4m3, \u{2026}"))?
@@ -276,6 +291,8 @@ impl Launch {
             Meaning::MostStates => setup.most_states = Some(whole()?),
             Meaning::StateKind if value == "auto" => {}
             Meaning::StateKind => setup.state_bits = Some(bits(value).ok_or_else(|| wrong("float32, bfloat16 or float16"))?),
+            Meaning::StateBuffer => setup.states_have_buffer = (value != "auto").then(|| value.starts_with("extra_buffer")),
+            Meaning::NoOverlap => setup.without_overlap = is_on,
             Meaning::LanguageOnly => setup.language_only = is_on,
             Meaning::Multimodal => setup.multimodal = Some(is_on),
             Meaning::Quantisation => setup.quantisation = Some(value.to_lowercase()),

@@ -30,7 +30,7 @@ pub(super) fn kind(shape: &Shape, setup: &Setup, release: Release) -> Kind {
                 return of(8, "the checkpoint declares kv_cache_quant_algo FP8");
             }
             of(
-                16,
+                setup.bits(),
                 if shape.quantisation.is_some() {
                     "auto takes the model's kind; quantised weights do not quantise the cache"
                 } else {

@@ -1,6 +1,7 @@
 //! How SGLang makes pools of what is left: tokens, states of hybrid models, rows of the request table.
 
 use super::cell::Cell;
+use super::slots;
 use crate::plan::GIB;
 use crate::plan::fractions::Give;
 use crate::plan::setup::Setup;
@@ -33,20 +34,17 @@ impl Pool {
     /// The pools of the layers of a stage.
     pub(super) fn new(shape: &Shape, setup: &Setup, release: Release, cell: Cell, layers: (u64, u64)) -> Self {
         let copies = if setup.attention_is_data_parallel { setup.data.max(1) } else { 1 };
-        let requests = setup.requests.map(|requests| (requests / copies).max(1));
+        let requests = slots::requests(setup);
+        let keeps_prefixes = slots::keeps_prefixes(shape, setup, release);
         // To 0.5.6 there are 512 slots where prefixes are not kept and no number of requests is given.
-        let without = requests.or_else(|| (release < Release(0, 5, 7)).then_some(512)).filter(|_| setup.without_prefix_cache);
+        let without = requests.or_else(|| (release < Release(0, 5, 7)).then_some(512)).filter(|_| !keeps_prefixes);
         let explicit = setup.most_states.map(|states| states / copies).or(without);
         Self {
             state_bytes: state_bytes(shape, setup, layers),
             state_ratio: setup.state_ratio.unwrap_or(0.9),
             most_states: explicit,
-            states_per_request: if setup.without_prefix_cache { 1 } else { 3 },
-            draft_tokens: setup
-                .speculation
-                .as_ref()
-                .filter(|speculation| !speculation.is_textual)
-                .map_or(0, |speculation| speculation.tokens.unwrap_or(4)),
+            states_per_request: slots::per_request(shape, setup, release),
+            draft_tokens: setup.speculation.as_ref().map_or(0, |speculation| speculation.tokens.unwrap_or(4)),
             page: setup.page.unwrap_or_else(|| page(shape)),
             most_tokens: setup.most_tokens,
             reserve: reserve(shape, setup, release),
@@ -119,12 +117,13 @@ impl Pool {
     }
 }
 
-/// Bytes of the states of one request in the layers of a stage: windows in 16 bits, recurrent states in 32 where nothing else is said.
+/// Bytes of the states of one request in the layers of a stage: windows in the kind of the model, recurrent states in 32 where nothing else is said.
 fn state_bytes(shape: &Shape, setup: &Setup, layers: (u64, u64)) -> Option<u64> {
     let here = (0..).zip(&shape.layers).filter(|(at, _)| (layers.0..layers.1).contains(at)).filter_map(|(_, layer)| layer.state);
     let bits = setup.state_bits.or(shape.state_bits).unwrap_or(32);
-    let sizes: Option<Vec<u64>> =
-        here.map(|state| state.size(setup.attention_ranks()).map(|size| size.window * 2 + size.recurrent * bits / 8)).collect();
+    let sizes: Option<Vec<u64>> = here
+        .map(|state| state.size(setup.attention_ranks()).map(|size| size.window * setup.bits() / 8 + size.recurrent * bits / 8))
+        .collect();
     sizes.map(|sizes| sizes.iter().sum()).filter(|bytes| *bytes > 0)
 }
 

@@ -90,15 +90,19 @@ fn mixtral(list: &mut List<'_>, shape: &Shape, experts: Experts, at: &str) {
     list.alike = 1;
 }
 
-/// Experts of gpt-oss: all of a layer in one tensor, 4-bit numbers two to a byte.
+/// Experts of gpt-oss: all of a layer in one tensor, 4-bit numbers two to a byte, or plain ones.
 fn blocks(list: &mut List<'_>, shape: &Shape, experts: Experts, at: &str) {
     let (hidden, width, count) = (shape.hidden, experts.intermediate, experts.count);
     list.plain(format!("{at}.mlp.router.weight"), &[count, hidden]);
     list.plain(format!("{at}.mlp.router.bias"), &[count]);
     for (name, outputs, inputs) in [("gate_up_proj", 2 * width, hidden), ("down_proj", hidden, width)] {
         let at = format!("{at}.mlp.experts.{name}");
+        list.plain(format!("{at}_bias"), &[count, outputs]);
+        if shape.quantisation.is_none() {
+            list.plain(at, &[count, inputs, outputs]);
+            continue;
+        }
         list.push(format!("{at}_blocks"), Dtype::I8, &[count, outputs, inputs.div_ceil(BLOCK.0), BLOCK.1]);
         list.push(format!("{at}_scales"), Dtype::I8, &[count, outputs, inputs.div_ceil(BLOCK.0)]);
-        list.plain(format!("{at}_bias"), &[count, outputs]);
     }
 }

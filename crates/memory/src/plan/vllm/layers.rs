@@ -21,8 +21,10 @@ pub(super) fn kind(shape: &Shape, setup: &Setup) -> Kind {
         KvKind::Auto => match shape.declared_kv {
             Some(crate::plan::shape::DeclaredKv::Four) => of(4, "the checkpoint declares NVFP4 for it"),
             Some(_) => of(8, "the checkpoint declares fp8 for it"),
-            None if shape.quantisation.is_some() => of(16, "auto takes the model's kind; quantised weights do not quantise the cache"),
-            None => of(16, "auto takes the model's kind"),
+            None if shape.quantisation.is_some() => {
+                of(setup.bits(), "auto takes the model's kind; quantised weights do not quantise the cache")
+            }
+            None => of(setup.bits(), "auto takes the model's kind"),
         },
     }
 }
@@ -73,11 +75,11 @@ pub(super) fn of(shape: &Shape, setup: &Setup, release: Release, kind: &Kind) ->
         if let Some(state) = layer.state {
             let size = state.size(setup.tensor).ok_or_else(|| "the heads of recurrent layers do not share out".to_owned())?;
             // The recurrent state has the model's kind unless the class or the user says otherwise.
-            let bits = setup.state_bits.or(shape.state_bits).unwrap_or(state_bits(shape));
+            let bits = setup.state_bits.or(shape.state_bits).unwrap_or(state_bits(shape, setup));
             layers.push(Layer {
                 at,
                 keeps: Keeps::State {
-                    bytes: size.window * 2 + size.recurrent * bits / 8,
+                    bytes: size.window * setup.bits() / 8 + size.recurrent * bits / 8,
                     blocks: state_blocks(shape, &state, setup, release),
                 },
             });
@@ -141,10 +143,10 @@ fn state_blocks(shape: &Shape, state: &State, setup: &Setup, release: Release) -
 }
 
 /// Bits of a recurrent state: most classes take the model's kind, some ask for 32.
-fn state_bits(shape: &Shape) -> u64 {
+fn state_bits(shape: &Shape, setup: &Setup) -> u64 {
     let is_wide = shape.model_type.starts_with("nemotron_h")
         || shape.states().any(|state| matches!(state, State::Kimi { .. } | State::Lightning { .. }));
-    if is_wide { 32 } else { 16 }
+    if is_wide { 32 } else { setup.bits() }
 }
 
 /// Bytes that a layer keeps of a token on one of so many ranks.
