@@ -4,6 +4,8 @@
 mod ask;
 #[path = "plan/cards.rs"]
 mod cards;
+#[path = "plan/checkpoints.rs"]
+mod checkpoints;
 #[path = "plan/engines.rs"]
 mod engines;
 #[path = "plan/launch.rs"]

@@ -2,12 +2,14 @@
 
 mod attention;
 mod feed_forward;
+mod packing;
 mod vision;
 
 use super::checkpoint::{Checkpoint, Tensor};
 use super::config::{Config, ConfigError};
 use super::dtype::Dtype;
-use super::shape::{Quantisation, Shape};
+use super::shape::Shape;
+use packing::Packing;
 
 /// Works out the tensors of a model; `None` where its family, or how it is quantised, is not known here.
 ///
@@ -17,13 +19,15 @@ use super::shape::{Quantisation, Shape};
 pub fn worked_out(config: &Config, shape: &Shape) -> Result<Option<Checkpoint>, ConfigError> {
     let Some(family) = Family::of(&shape.model_type) else { return Ok(None) };
     let quantised = shape.quantisation.as_ref();
+    let packing = quantised.and_then(|quantised| Packing::of(config, quantised));
     let is_known = match (family, quantised) {
         (Family::Blocks, Some(quantised)) => quantised.method == "mxfp4",
         (_, None) => true,
-        (_, Some(quantised)) => quantised.is_block_fp8(),
+        (Family::Delta, Some(quantised)) => quantised.is_block_fp8(),
+        (_, Some(_)) => packing.is_some(),
     };
     let Some(vocabulary) = shape.vocabulary.filter(|_| is_known) else { return Ok(None) };
-    let mut list = List { tensors: Vec::new(), alike: 1, fp8: quantised.filter(|quantised| quantised.is_block_fp8()) };
+    let mut list = List { tensors: Vec::new(), alike: 1, packing, kept: quantised.map_or(&[], |quantised| &quantised.kept) };
     list.plain("model.embed_tokens.weight", &[vocabulary, shape.hidden]);
     if !shape.tied {
         list.plain("lm_head.weight", &[vocabulary, shape.hidden]);
@@ -35,7 +39,7 @@ pub fn worked_out(config: &Config, shape: &Shape) -> Result<Option<Checkpoint>, 
     }
     drafts(&mut list, config, shape, family, vocabulary)?;
     if let Some(found) = config.beside("vision_config")
-        && (shape.model_type != "gemma3_text" || !vision::siglip(&mut list, found, shape.hidden))
+        && !vision::tower(&mut list, &shape.model_type, found, shape.hidden)
     {
         return Ok(None);
     }
@@ -82,8 +86,8 @@ impl Family {
         Some(match model_type {
             // Some put queries, keys and values, and both halves of the gate, into one tensor: as large as the parts.
             "llama" | "mistral" | "ministral" | "phi3" | "granite" | "smollm3" | "seed_oss" | "ernie4_5" => Self::Plain,
-            "qwen2" => Self::Biased,
-            "qwen3" | "exaone4" | "hunyuan_v1_dense" => Self::Normed,
+            "qwen2" | "qwen2_vl" | "qwen2_vl_text" | "qwen2_5_vl" | "qwen2_5_vl_text" => Self::Biased,
+            "qwen3" | "qwen3_vl_text" | "exaone4" | "hunyuan_v1_dense" => Self::Normed,
             "olmo2" | "olmo3" => Self::WideNormed,
             "cohere" | "cohere2" => Self::OneNorm,
             "glm4_moe" => Self::GlmExperts,
@@ -92,7 +96,7 @@ impl Family {
             "gemma3_text" => Self::Gemma3,
             "mixtral" => Self::Mixtral,
             "qwen2_moe" => Self::Qwen2Experts,
-            "qwen3_moe" => Self::Qwen3Experts,
+            "qwen3_moe" | "qwen3_vl_moe_text" => Self::Qwen3Experts,
             "deepseek_v2" | "deepseek_v3" | "kimi_k2" => Self::Latent,
             "gpt_oss" => Self::Blocks,
             "qwen3_next" => Self::Delta,
@@ -106,7 +110,10 @@ struct List<'a> {
     tensors: Vec<Tensor>,
     /// How many there are of each that is added: experts of a layer are alike.
     alike: u64,
-    fp8: Option<&'a Quantisation>,
+    /// How linear layers are stored, where they are quantised.
+    packing: Option<Packing>,
+    /// Modules that are left as they are.
+    kept: &'a [String],
 }
 
 impl List<'_> {
@@ -119,20 +126,12 @@ impl List<'_> {
         self.push(name, Dtype::Half, shape);
     }
 
-    /// The weight of a linear layer, in 8 bits with scales where the model is quantised.
+    /// The weight of a linear layer, as it is stored where the model is quantised.
     fn linear(&mut self, at: &str, outputs: u64, inputs: u64) {
-        let name = format!("{at}.weight");
-        match self.fp8.and_then(|fp8| fp8.block) {
-            Some((rows, columns)) if !self.is_kept(at) => {
-                self.push(name, Dtype::F8, &[outputs, inputs]);
-                self.push(format!("{at}.weight_scale_inv"), Dtype::F32, &[outputs.div_ceil(rows), inputs.div_ceil(columns)]);
-            }
-            _ => self.plain(name, &[outputs, inputs]),
+        match self.packing {
+            Some(packing) if !self.kept.iter().any(|kept| kept == at) => packing.add(self, at, outputs, inputs),
+            _ => self.plain(format!("{at}.weight"), &[outputs, inputs]),
         }
-    }
-
-    fn is_kept(&self, at: &str) -> bool {
-        self.fp8.is_some_and(|fp8| fp8.kept.iter().any(|kept| kept == at))
     }
 }
 

@@ -111,6 +111,10 @@ impl Counted {
     fn add(&mut self, tensor: &Tensor, place: &part::Place, shape: &Shape, sharing: &Sharing, allocator: &mut Allocator) {
         let whole = loaded_bytes(tensor, place, sharing);
         let (kept, least) = kept(whole, tensor, place, shape, sharing);
+        if place.part == Part::Vision {
+            // Some towers are whole on every rank.
+            self.padding = self.padding.saturating_add(whole - kept);
+        }
         self.bytes = self.bytes.saturating_add(kept);
         self.least = self.least.saturating_add(least);
         if place.part == Part::Draft {

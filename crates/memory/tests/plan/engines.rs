@@ -9,6 +9,7 @@ use bystander_model::budget::Figure;
 use serde_json::{Value, json};
 
 use crate::ask::{column, text};
+use crate::checkpoints::{quantised, seeing};
 
 /// A model of 8 billion parameters, less what has no part in memory.
 fn llama() -> Value {
@@ -125,6 +126,24 @@ fn sglang_gives_other_models_nearly_what_its_own_code_gave() {
         let found = sglang(config, &options, "80GiB");
         let is_near = (found.value / expected - 1.0).abs() < 0.005;
         assert!(is_near && found.low <= expected && expected <= found.high, "{options}: {found:?} is not {expected}");
+    }
+}
+
+#[test]
+fn sglang_gives_models_that_see_or_are_quantised_nearly_what_its_own_code_gave() {
+    let awq = quantised(json!({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true}));
+    for (config, options, expected) in [
+        (published("gemma-3-27b-it"), "--tp 2", 165_543.0),
+        (seeing("qwen2-vl-7b"), "--tp 2", 1_591_309.0),
+        (seeing("qwen2.5-vl-7b"), "", 821_831.0),
+        (seeing("qwen2.5-vl-7b"), "--tp 4", 4_099_005.0),
+        (seeing("qwen3-vl-8b"), "--tp 2", 771_196.0),
+        (seeing("qwen3-vl-30b-a3b"), "--tp 2", 700_773.0),
+        (awq, "--dtype float16", 500_491.0),
+    ] {
+        let found = sglang(&config, options, "80GiB");
+        let is_near = (found.value / expected - 1.0).abs() < 0.005;
+        assert!(is_near && found.low <= expected && expected <= found.high, "{options} {found:?} is not {expected}: {config}");
     }
 }
 

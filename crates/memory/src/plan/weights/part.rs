@@ -82,7 +82,7 @@ pub(super) fn part(name: &str, depth: u64) -> Place {
     if VISION.contains(&first) {
         // Kernels of every engine put these together in their own ways: counted one by one.
         name.hash(&mut hasher);
-        return Place { part: Part::Vision, cut: Cut::Unknown, is_attention: false, keeps_kind: false, fused: hasher.finish() };
+        return Place { part: Part::Vision, cut: tower_cut(name), is_attention: false, keeps_kind: false, fused: hasher.finish() };
     }
     let mut in_draft = first == "mtp";
     let mut part = match first {
@@ -130,6 +130,18 @@ pub(super) fn part(name: &str, depth: u64) -> Place {
     let cut = cut(part, module, last, in_experts, is_index);
     let keeps_kind = last.contains("scale") || matches!(last, "e_score_correction_bias" | "A_log" | "D" | "dt_bias");
     Place { part, cut, is_attention, keeps_kind, fused: hasher.finish() }
+}
+
+/// How ranks share a tensor of a tower: its layers and joints as those of the language model, where their names are the usual ones.
+fn tower_cut(name: &str) -> Cut {
+    let mut words = name.rsplit('.');
+    let (kind, module) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is_repeated = name.contains(".blocks.") || name.contains(".layers.") || name.contains("merger");
+    match module {
+        "q_proj" | "k_proj" | "v_proj" | "qkv" | "fc1" | "linear_fc1" | "gate_proj" | "up_proj" | "0" if is_repeated => Cut::Columns,
+        "out_proj" | "o_proj" | "proj" | "fc2" | "linear_fc2" | "down_proj" | "2" if is_repeated && kind == "weight" => Cut::Rows,
+        _ => Cut::Unknown,
+    }
 }
 
 /// The last word of a name, where it says what of a module it is.
@@ -234,7 +246,9 @@ mod tests {
             ("model.layers.8.self_attn.q_proj.weight", Part::Draft, Cut::Columns),
             ("mtp.layers.0.self_attn.q_proj.weight", Part::Draft, Cut::Columns),
             ("language_model.model.layers.1.mlp.up_proj.weight", Part::Layer(1), Cut::Columns),
-            ("vision_tower.vision_model.encoder.layers.0.mlp.fc1.weight", Part::Vision, Cut::Unknown),
+            ("vision_tower.vision_model.encoder.layers.0.mlp.fc1.weight", Part::Vision, Cut::Columns),
+            ("model.visual.blocks.0.attn.proj.weight", Part::Vision, Cut::Rows),
+            ("model.visual.patch_embed.proj.weight", Part::Vision, Cut::Unknown),
             ("model.layers.0.self_attn.rotary_emb.inv_freq", Part::Skipped, Cut::Unknown),
         ];
         for (name, expected, cut) in cases {
