@@ -269,10 +269,10 @@ pub(crate) struct MemoryPlanArgs {
     #[arg(long)]
     pub(crate) dp_attention: bool,
     /// The card: a name such as `h100` or `"RTX PRO 6000"`, or a size such as `96GiB`.
-    #[arg(long, value_name = "NAME|SIZE")]
+    #[arg(long, allow_hyphen_values = true, value_name = "NAME|SIZE")]
     pub(crate) gpu: Option<String>,
     /// What is free on each card before the weights, such as `79.5GiB`, where a log of the same machine says it.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
     pub(crate) free: Option<String>,
     /// Tokens of the longest request [default: the model's].
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -281,7 +281,7 @@ pub(crate) struct MemoryPlanArgs {
     #[arg(long, value_name = "KIND")]
     pub(crate) kv_dtype: Option<String>,
     /// The fraction: `mem_fraction_static`, `gpu_memory_utilization` [default: the engine's own].
-    #[arg(long, value_name = "F")]
+    #[arg(long, allow_negative_numbers = true, value_name = "F")]
     pub(crate) fraction: Option<f64>,
     /// How further tokens are guessed: `mtp` for layers of the checkpoint, or the folder of a draft model.
     #[arg(long, value_name = "mtp|DRAFT")]

@@ -8,7 +8,7 @@ pub use explain::{
     Advice, Cause, CauseClass, Certainty, Compared, Direction, Explained, Formula, Gives, MixedIn, Phase, Rank, Server, State, Term,
     TermName,
 };
-pub use plan::{Column, FractionRange, Planned, Row};
+pub use plan::{CAP, Column, FractionRange, NONE_STARTS, Planned, Row};
 pub use watch::{SamplingCost, WatchEnding, WatchedMemory, WatchedSubject};
 
 /// The version of these documents' form.

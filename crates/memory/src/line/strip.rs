@@ -12,10 +12,19 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a literal pattern")
 });
 
+/// A line that was copied out of the source of a page has its quotation marks written as entities.
+fn unescaped(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !["&#39;", "&#x27;", "&quot;"].iter().any(|quote| text.contains(quote)) {
+        return text;
+    }
+    let entities = [("&#39;", "'"), ("&#x27;", "'"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+    Cow::Owned(entities.iter().fold(text.into_owned(), |text, (entity, character)| text.replace(entity, character)))
+}
+
 /// The text of a raw line, without its line end.
 pub(crate) fn text(raw: &[u8]) -> Cow<'_, str> {
     let end = raw.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
-    let text = String::from_utf8_lossy(&raw[..end]);
+    let text = unescaped(String::from_utf8_lossy(&raw[..end]));
     let may_be_coloured = text.bytes().any(|byte| byte == 0x1b || byte == 0xc2) || text.contains("[0m") || text.contains("\\u001b[");
     if !may_be_coloured {
         return text;

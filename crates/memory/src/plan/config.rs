@@ -248,11 +248,9 @@ pub(crate) fn list(field: &str, value: &Value) -> Result<Vec<u64>, ConfigError> 
 pub(crate) fn number(field: &str, value: &Value) -> Result<u64, ConfigError> {
     let whole = value.as_f64().filter(|x| x.fract() == 0.0 && *x >= 0.0 && *x <= MOST as f64).map(|x| x as u64);
     let found = value.as_u64().or(whole).filter(|x| *x <= MOST);
-    found.ok_or_else(|| ConfigError::Wrong {
-        field: field.to_owned(),
-        found: shown(Some(value)),
-        expected: "a whole number that is not negative",
-    })
+    let is_huge = value.as_f64().is_some_and(|x| x > MOST as f64);
+    let expected = if is_huge { "a number that any model has" } else { "a whole number that is not negative" };
+    found.ok_or_else(|| ConfigError::Wrong { field: field.to_owned(), found: shown(Some(value)), expected })
 }
 
 /// Parses an object of a file with this name.
@@ -295,7 +293,7 @@ fn without_infinities(text: &str) -> String {
 }
 
 /// A value in a few characters.
-fn shown(value: Option<&Value>) -> String {
+pub(super) fn shown(value: Option<&Value>) -> String {
     let text = value.map(Value::to_string).unwrap_or_default();
     let few: String = text.chars().take(40).collect();
     if few.len() < text.len() { format!("{few}\u{2026}") } else { few }

@@ -1,7 +1,7 @@
 //! Which fractions work, and what each gives.
 
 use bystander_model::budget::Figure;
-use bystander_model::memory::{Column, FractionRange, Row};
+use bystander_model::memory::{Column, FractionRange, NONE_STARTS, Row};
 
 use crate::figures::up_at_sixth;
 
@@ -65,6 +65,9 @@ pub(super) fn fill(column: &mut Column, asked: &Asked, give: &dyn Fn(Case, f64) 
     column.tokens = Some(figure(asked.fraction));
     column.concurrency = (context > 0.0).then(|| concurrency(asked.fraction));
     column.fraction = range(asked, give);
+    if column.fraction.is_none() {
+        column.derivation.push(none_starts(asked, give));
+    }
     column.table = table(asked, column.fraction.as_ref())
         .into_iter()
         .map(|fraction| {
@@ -90,6 +93,15 @@ fn least(give: &dyn Fn(Case, f64) -> Give, case: Case, tokens: f64) -> Option<f6
         if give(case, middle).tokens >= tokens { high = middle } else { low = middle }
     }
     Some(up_at_sixth(high))
+}
+
+/// What to say where the best values start at no fraction.
+fn none_starts(asked: &Asked, give: &dyn Fn(Case, f64) -> Give) -> String {
+    let start = asked.context.filter(|_| asked.needs_full_request).map_or(1.0, |context| context.max(1) as f64);
+    let perhaps = least(give, Case::Best, start).map_or_else(String::new, |least| {
+        format!("; where all ranges turn out at their best it may, from {} on", crate::figures::fraction(least))
+    });
+    format!("{NONE_STARTS}: all that there is does not hold the weights and what the engine asks for beside them{perhaps}")
 }
 
 fn range(asked: &Asked, give: &dyn Fn(Case, f64) -> Give) -> Option<FractionRange> {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::setup::{Engine, Setup};
+use crate::version::Release;
 use flags::Meaning;
 
 /// A launch command that cannot be read; the text fits after "failed to".
@@ -44,6 +45,8 @@ pub enum LaunchError {
 pub struct Launch {
     /// The engine that it starts.
     pub engine: Engine,
+    /// The release that the tag of a container's image names.
+    pub release: Option<Release>,
     /// The model as it is named.
     pub model: Option<String>,
     /// The draft model as it is named.
@@ -91,8 +94,16 @@ impl Launch {
         let options = options.split(|word| ends_command(word)).next().unwrap_or_default();
         let environment: BTreeMap<String, String> =
             before.iter().filter_map(|word| assignment(word.strip_prefix("--env=").unwrap_or(word))).collect();
-        let mut launch =
-            Self { engine, model: None, draft: None, setup: Setup::default(), speculative: None, unknown: Vec::new(), environment };
+        let mut launch = Self {
+            engine,
+            release: release(engine, before),
+            model: None,
+            draft: None,
+            setup: Setup::default(),
+            speculative: None,
+            unknown: Vec::new(),
+            environment,
+        };
         launch.take_environment();
         launch.take_options(options)?;
         Ok(launch)
@@ -194,6 +205,18 @@ fn launcher(words: &[String]) -> Option<(Engine, usize)> {
         }
     }
     None
+}
+
+/// The release in the tag of an engine's own image, such as `lmsysorg/sglang:v0.5.9-cu129` or `vllm/vllm-openai:v0.11.0`.
+fn release(engine: Engine, words: &[String]) -> Option<Release> {
+    words.iter().find_map(|word| {
+        let (image, tag) = word.rsplit('/').next()?.split_once(':')?;
+        let is_ours = match engine {
+            Engine::Sglang => image == "sglang",
+            Engine::Vllm => image == "vllm" || image.starts_with("vllm-openai"),
+        };
+        Release::parse(tag).filter(|_| is_ours)
+    })
 }
 
 /// An option and what is written behind an equals sign; underscores count as hyphens.

@@ -10,7 +10,7 @@ mod refused;
 mod slots;
 
 use bystander_model::budget::Figure;
-use bystander_model::memory::Column;
+use bystander_model::memory::{CAP, Column};
 
 use super::baseline;
 use super::fractions::{self, Case, Give};
@@ -200,7 +200,16 @@ fn size(column: &mut Column, question: &Question, release: Release, stages: &[St
         margin: 0.0,
     };
     fractions::fill(column, &asked, &give);
+    column.derivation.extend(cap(column, setup));
     column.derivation.extend(on_off::lines(Engine::Sglang, release, setup, shape.hidden, &asked, &give));
+}
+
+/// What to say of a cap on tokens that counts: raising the fraction gives nothing then.
+fn cap(column: &Column, setup: &Setup) -> Option<String> {
+    let (most, tokens) = (setup.most_tokens?, column.tokens?);
+    let page = setup.page.unwrap_or(1).max(1);
+    (tokens.value >= (most / page * page) as f64)
+        .then(|| format!("{CAP} {} caps the pool: memory would allow as much or more", crate::figures::whole(most as f64)))
 }
 
 /// What a fraction gives: the least of all stages, each with what the fullest leaves, because ranks agree on the least that is free anywhere.

@@ -3,7 +3,7 @@
 use bystander_memory::explain::Asked;
 use bystander_model::memory::{CauseClass, Direction, Phase, State};
 
-use crate::replay::{advice, class, direction, explained, one};
+use crate::replay::{advice, class, direction, explained, holds, one};
 
 /// A start of SGLang 0.5.9 that serves, and then runs out of memory.
 const SERVED: &str = "[2026-03-01 10:00:00] server_args=ServerArgs(model_path='/m', tp_size=1, mem_fraction_static=0.85, device='cuda')
@@ -46,6 +46,17 @@ fn an_error_is_seen_behind_a_prefix_that_nobody_knows() {
             form(0)
         );
     }
+}
+
+#[test]
+fn quotation_marks_of_a_page_are_read() {
+    let log = end_of_vllm(&["compile_or_warm_up_model", "capture_model"], OOM);
+    let log = format!("INFO 06-01 10:00:01 [utils.py:1] non-default args: {{'gpu_memory_utilization': 0.97}}\n{log}");
+    let entities = log.replace('&', "&amp;").replace('\'', "&#39;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;");
+    let (plain, read) = (one(&log), one(&entities));
+    assert_eq!((&read.advice, read.phase), (&plain.advice, Phase::GraphCapture));
+    // 0.97 less the 123.44 MiB that are missing of 79.18 GiB.
+    holds(read.advice[0].break_even.expect("where it changes"), 0.968_477_559);
 }
 
 #[test]

@@ -340,3 +340,22 @@ fn a_share_without_graphs_above_the_share_is_no_estimate() {
     let server = &explained(&[("server.log", log)], &Asked { card_gib: Some(80.0), want_gib: None }).servers[0];
     assert_eq!(term(&server.ranks[0], TermName::Graphs), None);
 }
+
+#[test]
+fn what_is_allocated_after_the_pools_is_not_called_the_pools() {
+    let error = |label: &str, wanted: &str| traceback(label, "x.py", &format!("torch.OutOfMemoryError: {}", oom(wanted, "2.21")));
+    let log = start(&[""], "0.95", "", "L", &["60.00"]) + POOL;
+    // Nothing says what it is.
+    let server = one(&(log.clone() + &error("", "3.00")));
+    assert_eq!((class(&server), direction(&server)), (CauseClass::HeadroomOutsideStatic, Direction::Down));
+    assert!(server.answer.contains("outside of it") && !server.answer.contains("as a whole"), "{}", server.answer);
+    // A line says that as much is allocated in advance, whatever the arguments say or do not say.
+    let ahead = "[2026-03-01 10:00:06] Pre-allocating symmetric memory pool with 4 GiB\n";
+    let server = one(&(log.clone() + ahead + &error("", "4.00")));
+    assert_eq!(advice(&server, "SGLANG_SYMM_MEM_PREALLOC_GB_SIZE").direction, Direction::Down);
+    assert!(server.answer.contains("--enable-symm-mem"), "{}", server.answer);
+    // The pools of another rank are not those of the one that failed.
+    let two = start(&["TP0", "TP1"], "0.95", "", "L", &["60.00"]) + &POOL.replace("] ", " TP0] ");
+    let server = one(&(two + &error(" TP1", "24.05")));
+    assert!(server.answer.contains("could not be allocated as a whole"), "{}", server.answer);
+}

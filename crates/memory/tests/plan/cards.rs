@@ -2,7 +2,7 @@
 
 use bystander_memory::plan::setup::{Engine, Setup};
 use bystander_memory::version::Release;
-use bystander_model::memory::Column;
+use bystander_model::memory::{CAP, Column, NONE_STARTS};
 
 use crate::ask::{column, on, text};
 
@@ -137,4 +137,32 @@ fn releases_that_are_not_known_say_so() {
         assert!(found.not_modelled.iter().any(|line| line.contains("newer")), "{:?}", found.not_modelled);
         assert!(found.tokens.is_some());
     }
+}
+
+#[test]
+fn a_model_that_starts_at_no_fraction_is_said_to() {
+    for engine in [Engine::Sglang, Engine::Vllm] {
+        let found = column(&text("deepseek-v3"), on("h100", 8), engine, engine.newest());
+        let said: Vec<&String> = found.derivation.iter().filter(|line| line.starts_with(NONE_STARTS)).collect();
+        assert!(found.fraction.is_none() && found.tokens.is_some_and(|tokens| tokens.high < 0.0), "{found:?}");
+        // The least that the weights may take is more than the most that may be free.
+        assert!(said.len() == 1 && !said[0].contains("it may"), "{said:?}");
+    }
+    // Of a card that is hardly large enough the bounds leave it open.
+    let open = column(&text("deepseek-v3"), on("81GiB", 8), Engine::Sglang, Engine::Sglang.newest());
+    let said = open.derivation.iter().find(|line| line.starts_with(NONE_STARTS));
+    assert!(said.is_none_or(|line| line.contains("it may")), "{said:?}");
+}
+
+#[test]
+fn a_cap_on_tokens_that_counts_is_told() {
+    let capped = |most| Setup { most_tokens: Some(most), ..on("h100", 8) };
+    let told = |most| {
+        let found = sglang("llama-3.1-70b-instruct", capped(most));
+        (found.tokens.map(|tokens| tokens.value), found.derivation.into_iter().find(|line| line.starts_with(CAP)))
+    };
+    let (tokens, said) = told(100_000);
+    assert_eq!(tokens, Some(100_000.0));
+    assert!(said.is_some_and(|said| said.contains("100,000 caps the pool")));
+    assert_eq!(told(90_000_000).1, None);
 }

@@ -2,6 +2,7 @@
 
 use bystander_memory::plan::launch::{Launch, LaunchError};
 use bystander_memory::plan::setup::{Engine, KvKind};
+use bystander_memory::version::Release;
 
 fn parse(line: &str) -> Launch {
     Launch::parse(&[line.to_owned()]).unwrap_or_else(|error| panic!("{line}: {error}"))
@@ -115,4 +116,18 @@ fn what_cannot_be_read_is_refused() {
     }
     assert_eq!(error("vllm serve '/m"), LaunchError::Quote);
     assert_eq!(Launch::parse(&[]).expect_err("nothing"), LaunchError::NoEngine);
+}
+
+#[test]
+fn the_tag_of_an_image_names_the_release() {
+    let release = |line: &str| parse(line).release;
+    let sglang = "python3 -m sglang.launch_server --model-path /m";
+    assert_eq!(release(&format!("docker run --gpus all lmsysorg/sglang:v0.5.9-cu129 {sglang}")), Some(Release(0, 5, 9)));
+    assert_eq!(release("docker run ghcr.io/x/vllm-openai:v0.11.0 --model /m"), Some(Release(0, 11, 0)));
+    for tag in ["latest", "dev", "nightly-20260101"] {
+        assert_eq!(release(&format!("docker run lmsysorg/sglang:{tag} {sglang}")), None, "{tag}");
+    }
+    // Another image, and a model that looks like one.
+    assert_eq!(release(&format!("docker run mine/serving:1.2.3 {sglang}")), None);
+    assert_eq!(release("vllm serve org/vllm:0.11.0"), None);
 }

@@ -37,6 +37,8 @@ fn fields_that_are_missing_or_contradict_are_named() {
         ("num_hidden_layers", json!(0), "num_hidden_layers"),
         ("num_hidden_layers", json!(1e18), "num_hidden_layers"),
         ("num_hidden_layers", json!(100_000), "num_hidden_layers"),
+        ("num_hidden_layers", json!(1_000_000_000_000_u64), "not a number that any model has"),
+        ("quantization_config", json!("fp8"), "`quantization_config` of config.json: \"fp8\" is not an object"),
         ("num_attention_heads", json!("four"), "num_attention_heads"),
         ("num_attention_heads", json!(5), "contradicts"),
         ("num_key_value_heads", json!(3), "contradicts"),

@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Figure;
 
+/// How the line of a derivation begins that says that a model starts at no fraction.
+pub const NONE_STARTS: &str = "no fraction starts";
+
+/// How the line of a derivation begins that says that a cap on tokens counts.
+pub const CAP: &str = "max_total_tokens";
+
 /// A plan: the same model and cards in columns beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Planned {

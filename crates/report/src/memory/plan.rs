@@ -1,7 +1,7 @@
 //! A plan as text: one answer an engine, the columns side by side, what other fractions give, and how each figure came to be.
 
 use bystander_model::budget::Figure;
-use bystander_model::memory::{Column, Planned, Row};
+use bystander_model::memory::{CAP, Column, FractionRange, NONE_STARTS, Planned, Row};
 
 use crate::number;
 use crate::page::Page;
@@ -63,7 +63,11 @@ fn answer(page: &mut Page<'_>, column: &Column) {
             &lead,
             Some(Role::Open),
             4,
-            "tokens unknown: name the card with --gpu, and give a folder whose weights can be counted",
+            if column.weights_gib_per_rank.is_some() {
+                "tokens unknown: name the card with --gpu"
+            } else {
+                "tokens unknown: the weights are not known; give a folder with its *.safetensors, and name the card with --gpu"
+            },
         );
     };
     let at =
@@ -86,7 +90,7 @@ fn answer(page: &mut Page<'_>, column: &Column) {
 
 /// Which fractions work, in a sentence.
 fn usable(column: &Column) -> String {
-    let Some(fraction) = column.fraction else { return String::new() };
+    let Some(fraction) = column.fraction else { return none_starts(column).map_or_else(String::new, sentence) };
     let least = number::figure(fraction.least.value);
     match (fraction.works, fraction.recommended) {
         (Some((low, high)), Some(recommended)) => {
@@ -98,9 +102,38 @@ fn usable(column: &Column) -> String {
             )
         }
         (Some((low, high)), None) => format!("Starts above {least}; works from {} to {}.", number::figure(low), number::figure(high)),
+        (None, _) if said(column, CAP).is_some() => {
+            format!("Starts above {least}; one full request does not fit, since {}.", said(column, CAP).unwrap_or_default())
+        }
         (None, _) => format!(
             "Starts above {least}, and no fraction leaves room for one full request and for graphs and activations: fewer tokens (--context), more cards, smaller KV numbers."
         ),
+    }
+}
+
+/// The line of a derivation that begins like this.
+fn said<'a>(column: &'a Column, begin: &str) -> Option<&'a str> {
+    column.derivation.iter().find(|line| line.starts_with(begin)).map(String::as_str)
+}
+
+fn none_starts(column: &Column) -> Option<&str> {
+    said(column, NONE_STARTS)
+}
+
+fn sentence(line: &str) -> String {
+    let mut letters = clean(line);
+    if let Some(first) = letters.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    format!("{letters}.")
+}
+
+/// A row on fractions: that none starts is known, where it is.
+fn of_fraction(column: &Column, text: impl Fn(&FractionRange) -> Option<String>) -> Option<String> {
+    match &column.fraction {
+        _ if column.version.is_empty() => Some(String::new()),
+        Some(fraction) => Some(text(fraction).unwrap_or_else(|| "none".to_owned())),
+        None => none_starts(column).map(|_| "none".to_owned()),
     }
 }
 
@@ -117,7 +150,6 @@ fn beside(page: &mut Page<'_>, planned: &Planned) {
         row.extend(planned.columns.iter().map(|column| of(column).unwrap_or_else(|| UNKNOWN.to_owned())));
         row
     };
-    let of_engine = |column: &Column, text: Option<String>| if column.version.is_empty() { Some(String::new()) } else { text };
     let rows = [
         row("KV bytes per token and rank", &|column| column.kv_bytes_per_token_per_rank.map(number::figure)),
         row("fixed bytes per request and rank", &|column| column.fixed_bytes_per_request.map(|bytes| number::figure(bytes as f64))),
@@ -125,18 +157,14 @@ fn beside(page: &mut Page<'_>, planned: &Planned) {
         row("KV of one full request, GiB", &|column| column.kv_gib_full_request.map(number::gib)),
         row("tokens", &|column| column.tokens.map(number::tokens_ranged)),
         row("full requests at once", &|column| column.concurrency.map(|requests| number::ranged(hundredths(requests)))),
-        row("least fraction that starts", &|column| of_engine(column, column.fraction.map(|fraction| number::ranged(fraction.least)))),
+        row("least fraction that starts", &|column| of_fraction(column, |fraction| Some(number::ranged(fraction.least)))),
         row("fractions that work", &|column| {
-            let works = column.fraction.map(|fraction| {
-                fraction
-                    .works
-                    .map_or_else(|| "none".to_owned(), |(low, high)| format!("{} to {}", number::figure(low), number::figure(high)))
-            });
-            of_engine(column, works)
+            of_fraction(column, |fraction| {
+                let (low, high) = fraction.works?;
+                Some(format!("{} to {}", number::figure(low), number::figure(high)))
+            })
         }),
-        row("recommended", &|column| {
-            of_engine(column, column.fraction.map(|fraction| fraction.recommended.map_or_else(|| "none".to_owned(), number::figure)))
-        }),
+        row("recommended", &|column| of_fraction(column, |fraction| fraction.recommended.map(number::figure))),
     ];
     page.table(1, &header, &rows);
 }

@@ -44,6 +44,7 @@ fn role(watched: &WatchedMemory) -> Role {
 fn ended(watched: &WatchedMemory) -> String {
     let after = number::seconds(watched.wall_s);
     let what = match &watched.what {
+        WatchedSubject::Machine if watched.no_gpus.is_some() => "this machine".to_owned(),
         WatchedSubject::Machine => "the GPUs of this machine".to_owned(),
         WatchedSubject::Process { pid, title } => format!("pid {pid} (`{}`)", shorten(&clean(title), 50)),
         WatchedSubject::Command { command, .. } => format!("`{}`", shorten(&clean(&command.join(" ")), 60)),

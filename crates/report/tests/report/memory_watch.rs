@@ -232,3 +232,13 @@ fn what_is_held_now_is_a_line_each_and_one_for_who_reads_along() {
     assert_eq!(pulse, wanted);
     assert_eq!(memory_live(&Samples::default(), 0.0, None, &style).len(), 2);
 }
+
+#[test]
+fn a_machine_without_gpus_is_not_called_its_gpus() {
+    let mut machine = watched(1);
+    machine.what = WatchedSubject::Machine;
+    machine.ending = WatchEnding::TimeOver;
+    assert!(screen(&machine).starts_with("the GPUs of this machine, watched for"), "{}", screen(&machine));
+    machine.no_gpus = Some("there is no NVIDIA driver".into());
+    assert!(screen(&machine).starts_with("this machine, watched for"), "{}", screen(&machine));
+}

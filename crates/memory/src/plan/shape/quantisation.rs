@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::plan::config::{Config, ConfigError, list};
+use crate::plan::config::{Config, ConfigError, list, shown};
 
 /// How weights are quantised.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,12 @@ impl Quantisation {
     ///
     /// It holds what it cannot hold.
     pub(super) fn read(config: &Config) -> Result<Option<Self>, ConfigError> {
+        let fields = ["quantization_config", "compression_config"];
+        if let Some((field, value)) =
+            fields.iter().find_map(|field| Some((*field, config.get(field)?))).filter(|(_, value)| !value.is_object())
+        {
+            return Err(ConfigError::Wrong { field: field.to_owned(), found: shown(Some(value)), expected: "an object with fields" });
+        }
         let Some(found) = declared(config) else { return Ok(None) };
         let method = found.get("quant_method").and_then(Value::as_str).or_else(|| inner(found, "quant_algo")).unwrap_or("unknown");
         let block =

@@ -46,13 +46,20 @@ pub(super) fn during_load(case: &Case<'_>) -> Option<Found> {
 /// The pool was sized, and could not be allocated.
 pub(super) fn during_pools(case: &Case<'_>) -> Option<Found> {
     let (failure, oom) = oom(case)?;
-    let in_advance = case.facts.settings.flag("enable_symm_mem") == Some(true) && is_symmetric(case, &oom);
-    if failure.phase != Phase::PoolSizing || in_advance {
+    let says = case.facts.settings.flag("enable_symm_mem") == Some(true) || symmetric_gib(case).is_some();
+    let in_advance = says && is_symmetric(case, &oom);
+    if failure.phase != Phase::PoolSizing || in_advance || has_pools(case, &failure.label) {
         return None;
     }
     let text = "The KV cache was sized, and then could not be allocated as a whole: what is not in the sizing (the request table, a second pool, memory that another process took meanwhile) did not fit beside it";
     let found = Found::new(CauseClass::HeadroomOutsideStatic, Certainty::Likely, text, [failure.place.clone()]);
     Some(found.advise(down(case, &oom)))
+}
+
+/// Whether a rank said that its pools are there; any rank, where the one that failed is not named.
+fn has_pools(case: &Case<'_>, label: &str) -> bool {
+    let mut ranks = case.facts.ranks.iter().filter(|rank| label.is_empty() || rank.label == label);
+    ranks.any(|rank| rank.last(names::POOL_END).is_some())
 }
 
 /// Graphs did not fit into what the fraction leaves over.
@@ -163,10 +170,14 @@ pub(super) fn in_communication(case: &Case<'_>) -> Option<Found> {
 /// Whether it was the allocation in advance of symmetric memory: 4 GiB in one piece where nothing else is set.
 fn is_symmetric(case: &Case<'_>, oom: &OutOfMemory) -> bool {
     let Some(tried) = oom.tried else { return false };
-    let asked = case.facts.ranks.iter().find_map(|rank| rank.first(names::SYMMETRIC)).map(|amount| amount.figure.value);
     let on = case.facts.settings.flag("enable_symm_mem");
-    let size = asked.unwrap_or(4.0);
+    let size = symmetric_gib(case).unwrap_or(4.0);
     (tried.value - size).abs() < 0.006 && on != Some(false)
+}
+
+/// The GiB of symmetric memory that a line says are allocated in advance.
+fn symmetric_gib(case: &Case<'_>) -> Option<f64> {
+    case.facts.ranks.iter().find_map(|rank| rank.first(names::SYMMETRIC)).map(|amount| amount.figure.value)
 }
 
 fn short(oom: &OutOfMemory) -> Option<Figure> {

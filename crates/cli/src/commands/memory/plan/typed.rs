@@ -25,7 +25,9 @@ pub(super) fn engines(args: &MemoryPlanArgs, launch: Option<&Launch>) -> Result<
     if release.is_some() && only.is_none() {
         return Err(Failure::user("failed to tell which engine the release is of").hint("--engine sglang or --engine vllm"));
     }
-    let of = |engine: Engine| (engine, release.unwrap_or_else(|| engine.newest()));
+    // An image of another engine than the one that is asked for says nothing of its release.
+    let tagged = launch.filter(|launch| only == Some(launch.engine)).and_then(|launch| launch.release);
+    let of = |engine: Engine| (engine, release.or(tagged).unwrap_or_else(|| engine.newest()));
     Ok(only.map_or_else(|| vec![of(Engine::Sglang), of(Engine::Vllm)], |engine| vec![of(engine)]))
 }
 
