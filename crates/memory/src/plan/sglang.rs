@@ -131,6 +131,17 @@ fn has_head_on_every_stage(shape: &Shape) -> bool {
     )
 }
 
+/// Classes that compute their last step in 32 bits.
+///
+/// Source: SGLang `models/qwen3_next.py` (0.5.2 to 0.5.5), `models/falcon_h1.py` (from 0.5.3): `self.lm_head.float()`.
+fn has_wide_head(shape: &Shape, release: Release) -> bool {
+    match shape.architecture.as_str() {
+        "Qwen3NextForCausalLM" => release < Release(0, 5, 6),
+        "FalconH1ForCausalLM" => release >= Release(0, 5, 3),
+        _ => false,
+    }
+}
+
 fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
     let drafts = drafts_counted(setup, release).is_some_and(|speculation| speculation.draft.is_none());
     Sharing {
@@ -141,6 +152,7 @@ fn sharing(shape: &Shape, setup: &Setup, release: Release) -> Sharing {
         embedding: if setup.attention_is_data_parallel || has_whole_embedding(shape) { 1 } else { setup.tensor },
         head: setup.tensor,
         head_on_every_stage: has_head_on_every_stage(shape),
+        has_wide_head: has_wide_head(shape, release),
         drafts,
         // Its Gemma 3 computes sines and cosines as it goes.
         rotary_bits: if shape.model_type == "gemma3_text" { 0 } else { 32 },

@@ -107,6 +107,7 @@ fn sharing(shape: &Shape, setup: &Setup) -> Sharing {
         embedding: setup.tensor,
         head: setup.tensor,
         head_on_every_stage: false,
+        has_wide_head: false,
         drafts,
         rotary_bits: setup.bits(),
         bits: setup.bits(),

@@ -32,6 +32,8 @@ pub(super) struct Sharing {
     pub(super) head: u64,
     /// Whether stages that have no use for the output embedding keep it all the same.
     pub(super) head_on_every_stage: bool,
+    /// Whether the output embedding is made 32 bits wide.
+    pub(super) has_wide_head: bool,
     /// Whether draft layers of the checkpoint are loaded.
     pub(super) drafts: bool,
     /// Bits of the numbers of the table of positions.
@@ -132,6 +134,9 @@ impl Counted {
 fn loaded_bytes(tensor: &Tensor, place: &part::Place, sharing: &Sharing) -> u64 {
     let is_weight = tensor.name.ends_with(".weight") || tensor.name.ends_with(".bias") || tensor.name.ends_with("_proj");
     let is_cast = tensor.dtype.is_plain_float() && is_weight && !place.keeps_kind;
+    if place.part == Part::Head && sharing.has_wide_head {
+        return tensor.elements().saturating_mul(4);
+    }
     let elements = tensor.elements().saturating_mul(tensor.count);
     let bytes = if is_cast { elements.saturating_mul(sharing.bits) / 8 } else { tensor.bytes() };
     let is_linear = matches!(place.cut, Cut::Columns | Cut::Rows | Cut::KeyValue | Cut::Experts) && tensor.shape.len() > 1 && is_weight;

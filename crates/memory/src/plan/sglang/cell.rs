@@ -123,7 +123,7 @@ fn has_window_pool(shape: &Shape, setup: &Setup, release: Release) -> bool {
             // The kernels that this release takes on Blackwell know no second pool.
             let capability = setup.gpu.as_ref().and_then(|gpu| gpu.capability);
             let is_blackwell = capability.is_some_and(|(major, _)| major == 10);
-            return (release < Release(0, 5, 7) || release >= Release(0, 5, 8)) && !(is_blackwell && release < Release(0, 5, 10));
+            return release >= Release(0, 5, 8) && !(is_blackwell && release < Release(0, 5, 10));
         }
         "Llama4ForConditionalGeneration" => Release(0, 5, 8),
         "MiMoV2FlashForCausalLM" => Release(0, 5, 7),
