@@ -351,7 +351,7 @@ fn what_is_allocated_after_the_pools_is_not_called_the_pools() {
     assert!(server.answer.contains("outside of it") && !server.answer.contains("as a whole"), "{}", server.answer);
     // A line says that as much is allocated in advance, whatever the arguments say or do not say.
     let ahead = "[2026-03-01 10:00:06] Pre-allocating symmetric memory pool with 4 GiB\n";
-    let server = one(&(log.clone() + ahead + &error("", "4.00")));
+    let server = one(&(log + ahead + &error("", "4.00")));
     assert_eq!(advice(&server, "SGLANG_SYMM_MEM_PREALLOC_GB_SIZE").direction, Direction::Down);
     assert!(server.answer.contains("--enable-symm-mem"), "{}", server.answer);
     // The pools of another rank are not those of the one that failed.
