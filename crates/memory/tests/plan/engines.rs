@@ -172,6 +172,22 @@ fn sglang_0_5_5_gave_less_where_it_kept_more() {
 }
 
 #[test]
+fn sglang_0_5_7_keeps_prefixes_where_it_guesses() {
+    let hybrid = edited(published("qwen3-next-80b-a3b-instruct"), &json!({"num_hidden_layers": 12, "num_experts": 64}));
+    let guessing = "--speculative-algorithm NEXTN --speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4";
+    for (config, options, expected) in [
+        (&hybrid, "", 5_513_449.0),
+        (&hybrid, guessing, 5_015_196.0),
+        (&hybrid, "--disable-radix-cache", 8_864_953.0),
+        (&oss(), "--tp 2", 2_552_513.0),
+    ] {
+        let found = sglang_of(Release(0, 5, 7), config, options, "80GiB");
+        let is_near = (found.value / expected - 1.0).abs() < 0.005;
+        assert!(is_near && found.low <= expected && expected <= found.high, "{options} {found:?} is not {expected}");
+    }
+}
+
+#[test]
 fn vllm_makes_of_a_cache_what_its_own_code_makes() {
     let vllm = |config: &Value, options: &str| {
         let command = format!("vllm serve m --enforce-eager --kv-cache-memory-bytes 21474836480 {options}");

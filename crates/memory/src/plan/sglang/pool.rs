@@ -36,8 +36,8 @@ impl Pool {
         let copies = if setup.attention_is_data_parallel { setup.data.max(1) } else { 1 };
         let requests = slots::requests(setup);
         let keeps_prefixes = slots::keeps_prefixes(shape, setup, release);
-        // To 0.5.6 there are 512 slots where prefixes are not kept and no number of requests is given.
-        let without = requests.or_else(|| (release < Release(0, 5, 7)).then_some(512)).filter(|_| !keeps_prefixes);
+        // To 0.5.8 there are 512 slots where prefixes are not kept and no number of requests is given.
+        let without = requests.or_else(|| (release < Release(0, 5, 9)).then_some(512)).filter(|_| !keeps_prefixes);
         let explicit = setup.most_states.map(|states| states / copies).or(without);
         Self {
             state_bytes: state_bytes(shape, setup, layers),

@@ -24,7 +24,8 @@ pub(super) fn keeps_prefixes(shape: &Shape, setup: &Setup, release: Release) -> 
     let is_kimi = shape.states().any(|state| matches!(state, State::Kimi { .. }));
     let is_unable = is_kimi && release < Release(0, 5, 14);
     // These releases give prefixes up where tokens are guessed, unless each request has a buffer.
-    let gives_up = setup.speculation.is_some() && (Release(0, 5, 7)..Release(0, 5, 14)).contains(&release);
+    let from = if shape.architecture == "NemotronHForCausalLM" { Release(0, 5, 8) } else { Release(0, 5, 9) };
+    let gives_up = setup.speculation.is_some() && (from..Release(0, 5, 14)).contains(&release);
     !setup.without_prefix_cache && !is_unable && (!gives_up || setup.states_have_buffer == Some(true))
 }
 
@@ -33,12 +34,17 @@ pub(super) fn per_request(shape: &Shape, setup: &Setup, release: Release) -> u64
     if !keeps_prefixes(shape, setup, release) {
         return 1;
     }
+    let is_guessing = setup.speculation.is_some();
+    if release == Release(0, 5, 7) {
+        // This release counts a buffer whether there is one or not.
+        return KEPT + if is_guessing && setup.states_have_buffer == Some(true) { 1 } else { 2 };
+    }
     let by_itself = || release >= Release(0, 5, 14) && has_buffer(&shape.architecture) && (!setup.without_overlap || setup.page > Some(1));
     if !setup.states_have_buffer.unwrap_or_else(by_itself) {
         return KEPT;
     }
     // Two that take turns, one where steps do not overlap.
-    let is_one = if release < Release(0, 5, 14) { setup.speculation.is_some() } else { setup.without_overlap };
+    let is_one = if release < Release(0, 5, 14) { is_guessing } else { setup.without_overlap };
     KEPT + if is_one { 1 } else { 2 }
 }
 
