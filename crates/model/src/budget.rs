@@ -1,18 +1,21 @@
 //! Where the GPU memory of one rank goes: an identity of terms, each with its source. Amounts in GiB = 2^30 bytes.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::evidence::Evidence;
 
-/// A figure with the range that its rounded sources leave; `low == high == value` where it is exact.
+/// A figure with the range that its rounded sources leave; `low == high == value` where it is exact. JSON has it without the noise that sums of decimals leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The best value.
+    #[serde(serialize_with = "quietly")]
     pub value: f64,
     /// The least value that the sources allow.
+    #[serde(serialize_with = "quietly")]
     pub low: f64,
     /// The greatest value that the sources allow.
+    #[serde(serialize_with = "quietly")]
     pub high: f64,
 }
 
@@ -22,6 +25,30 @@ impl Figure {
     pub const fn exact(value: f64) -> Self {
         Self { value, low: value, high: value }
     }
+
+    /// The same figure, each of its three [`without_noise`].
+    #[must_use]
+    pub fn without_noise(self) -> Self {
+        Self { value: without_noise(self.value), low: without_noise(self.low), high: without_noise(self.high) }
+    }
+}
+
+/// A number without the last digits that sums and products of decimals leave: 14.04 for 14.040000000000004.
+///
+/// What is whole bytes in GiB stays as it is, since nothing was rounded there; all else keeps ten decimals, which is a tenth of a byte.
+#[must_use]
+pub fn without_noise(number: f64) -> f64 {
+    const BYTES: f64 = (1_u64 << 30) as f64;
+    const DECIMALS: f64 = 1e10;
+    let is_whole_bytes = (number * BYTES).fract() == 0.0;
+    let rounded = (number * DECIMALS).round() / DECIMALS;
+    // Nothing has no sign.
+    0.0 + if is_whole_bytes || !rounded.is_finite() { number } else { rounded }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn quietly<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(without_noise(*number))
 }
 
 /// What the sizing of one server computes, with numbers.
@@ -84,4 +111,25 @@ pub struct VersionRange {
     pub high: Option<String>,
     /// The lines it was told from.
     pub from: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figure, without_noise};
+
+    #[test]
+    fn a_figure_is_written_without_the_noise_of_decimals() {
+        let sum = Figure { value: 94.0 - 79.96, low: 0.1 + 0.2, high: 23.45 * 0.6 };
+        assert_eq!(serde_json::to_string(&sum).expect("JSON"), r#"{"value":14.04,"low":0.3,"high":14.07}"#);
+    }
+
+    #[test]
+    fn whole_bytes_and_what_is_no_amount_stay() {
+        let byte = 1.0 / f64::from(1 << 30);
+        for number in [0.0, byte, 421_755.0, -20.5, 3.0 * byte + 7.0, 1e300, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(without_noise(number).to_bits(), number.to_bits());
+        }
+        assert!(without_noise(f64::NAN).is_nan());
+        assert!([-0.0, 2.2 - 1.1 - 1.1 - 1e-16].into_iter().all(|nothing| without_noise(nothing).to_bits() == 0));
+    }
 }

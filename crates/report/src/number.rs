@@ -1,6 +1,6 @@
 //! Numbers as a person reads them: six digits, grouped thousands, a true minus sign; or exact, for the rows of hits. JSON never goes through here.
 
-use bystander_model::budget::Figure;
+use bystander_model::budget::{Figure, without_noise};
 use bystander_model::value::{ObjectValue, Value};
 
 use crate::prose::{clean, shorten};
@@ -69,8 +69,9 @@ pub(crate) fn ranged(x: Figure) -> String {
     if low == high { value } else { format!("{value} ({low} to {high})") }
 }
 
-/// Writes GiB with three decimals, as engines log them.
+/// Writes GiB with three decimals, as engines log them; the same whether they were read from JSON or not.
 pub(crate) fn gib(x: f64) -> String {
+    let x = without_noise(x);
     if x.is_finite() { signed_text(&format!("{x:.3}")) } else { figure(x) }
 }
 

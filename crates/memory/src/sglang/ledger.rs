@@ -42,12 +42,6 @@ fn plus(a: Figure, b: Figure) -> Figure {
     Figure { value: a.value + b.value, low: a.low + b.low, high: a.high + b.high }
 }
 
-/// Without the last digits that adding up of decimals leaves.
-fn tidy(figure: Figure) -> Figure {
-    let tidy = |value: f64| (value * 1e9).round() / 1e9;
-    Figure { value: tidy(figure.value), low: tidy(figure.low), high: tidy(figure.high) }
-}
-
 const NOTHING: Figure = Figure::exact(0.0);
 
 /// Terms as they come together.
@@ -101,9 +95,9 @@ fn of_rank(facts: &Facts, rank: &RankFacts) -> Option<Rank> {
     let last = points.last()?;
     terms.add(TermName::Headroom, last.figure, last.place.to_string());
     terms.0.sort_by_key(|term| term.name);
-    terms.0.iter_mut().for_each(|term| term.gib = tidy(term.gib));
+    terms.0.iter_mut().for_each(|term| term.gib = term.gib.without_noise());
     let label = (!rank.label.is_empty()).then(|| rank.label.clone());
-    Some(Rank { label, rank: rank.rank, terms: terms.0, unexplained_gib: Some(tidy(unexplained)) })
+    Some(Rank { label, rank: rank.rank, terms: terms.0, unexplained_gib: Some(unexplained.without_noise()) })
 }
 
 /// The total: the card where its size is known, with what was not free on it before; else what was free.

@@ -34,14 +34,8 @@ fn closed(rank: &RankFacts, mut terms: Vec<Term>) -> Rank {
     let total = terms.iter().find(|term| term.name == TermName::Total).map(|term| term.gib);
     let others = terms.iter().filter(|term| term.name != TermName::Total).map(|term| term.gib).reduce(plus);
     let label = Some(rank.label.clone()).filter(|label| !label.is_empty() && !label.starts_with(PROCESS));
-    terms.iter_mut().for_each(|term| term.gib = tidy(term.gib));
-    Rank { label, rank: rank.rank, terms, unexplained_gib: total.zip(others).map(|(total, others)| tidy(minus(total, others))) }
-}
-
-/// Without the last digits that adding up of decimals leaves.
-fn tidy(figure: Figure) -> Figure {
-    let tidy = |value: f64| (value * 1e9).round() / 1e9;
-    Figure { value: tidy(figure.value), low: tidy(figure.low), high: tidy(figure.high) }
+    terms.iter_mut().for_each(|term| term.gib = term.gib.without_noise());
+    Rank { label, rank: rank.rank, terms, unexplained_gib: total.zip(others).map(|(total, others)| minus(total, others).without_noise()) }
 }
 
 struct Terms<'a> {
