@@ -10,7 +10,7 @@
 //! # How an engine takes part
 //!
 //! An engine is one [`Engine`] value in [`ENGINES`]: the texts it searches for, how to make its reader, and functions of [`Facts`] alone: the ledger of
-//! each rank, the formula with its numbers, and rules. A [`Rule`] looks at a [`Case`] and gives a [`Found`] (class, certainty, sentence, evidence, advice,
+//! each rank, the formula with its numbers, the tokens that were printed, and rules. A [`Rule`] looks at a [`Case`] and gives a [`Found`] (class, certainty, sentence, evidence, advice,
 //! contradictions) or nothing. [`fn@judge`] tries the engine's rules in their order, then those that hold for every engine ([`causes::SHARED`]); the first one that
 //! finds something is the cause, and later ones only add contradictions. Names of amounts and messages in [`Facts`] are each engine's own; what any
 //! process may print (a kill, an error of NCCL, a device out of memory) is noted by [`spoken::note`] under names of its own.
@@ -62,6 +62,8 @@ pub struct Engine {
     pub ledger: fn(&Facts) -> Vec<Rank>,
     /// The formula with its numbers; `None` where one of them is not known.
     pub formula: fn(&Facts) -> Option<Formula>,
+    /// Tokens of the whole KV cache, as the log has them; `None` where no line does.
+    pub tokens: fn(&Facts) -> Option<f64>,
     /// What may be wrong, the surest first.
     pub rules: &'static [Rule],
     /// Sentences on what no formula here covers.

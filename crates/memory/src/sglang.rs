@@ -44,6 +44,7 @@ pub static ENGINE: Engine = Engine {
     reader: || Box::new(log::Log::default()),
     ledger: ledger::ledger,
     formula: sizing::formula,
+    tokens: sizing::pool_tokens,
     rules: rules::RULES,
     not_modelled: notes::not_modelled,
     contradictions: notes::contradictions,

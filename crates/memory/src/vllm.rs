@@ -30,6 +30,7 @@ pub static ENGINE: Engine = Engine {
     reader: || Box::new(reader::LogReader::default()),
     ledger: ledger::ranks,
     formula: formula::of,
+    tokens: formula::printed,
     rules: rules::RULES,
     not_modelled: unsure::not_modelled,
     contradictions: unsure::contradictions,

@@ -4,7 +4,7 @@ use bystander_model::budget::Figure;
 use bystander_model::memory::{Compared, Rank, Server, Term, TermName};
 use serde::Serialize;
 
-use super::{Facts, vllm_pairs};
+use super::{ENGINES, Facts, vllm_pairs};
 use crate::figures::{decimal, whole};
 
 /// Settings that differ between any two starts and mean nothing for memory.
@@ -16,30 +16,56 @@ const SETTINGS: usize = 40;
 /// What differs.
 pub(super) fn compare(first: (&Facts, &Server), second: (&Facts, &Server)) -> Vec<Compared> {
     let mut all = outcome(first.1, second.1);
+    all.extend(tokens(first, second));
     all.extend(terms(first.1, second.1));
     all.extend(vllm_pairs::compared(first.1, second.1));
     all.extend(settings(first.0, second.0));
     all
 }
 
-/// Engine, version, state, tokens.
+/// Engine, version, state, phase.
 fn outcome(first: &Server, second: &Server) -> Vec<Compared> {
     let version = |server: &Server| match (&server.version.low, &server.version.high) {
         (Some(low), Some(high)) if low == high => low.clone(),
         (low, high) => format!("{} to {}", low.as_deref().unwrap_or("any"), high.as_deref().unwrap_or("any")),
-    };
-    let tokens = |server: &Server| {
-        server.formula.as_ref().and_then(|formula| formula.tokens).map_or_else(|| "unknown".to_owned(), |tokens| whole(tokens.value))
     };
     let pairs = [
         ("engine", first.engine.clone(), second.engine.clone()),
         ("version", version(first), version(second)),
         ("state", word(&first.state), word(&second.state)),
         ("phase", word(&first.phase), word(&second.phase)),
-        ("tokens", tokens(first), tokens(second)),
     ];
     let differing = pairs.into_iter().filter(|(_, first, second)| first != second);
-    differing.map(|(name, first, second)| Compared { name: name.to_owned(), first, second, difference_gib: None }).collect()
+    differing.map(|(name, first, second)| words(name, first, second)).collect()
+}
+
+/// Something that is no amount.
+fn words(name: &str, first: String, second: String) -> Compared {
+    Compared { name: name.to_owned(), first, second, difference_gib: None, difference_tokens: None }
+}
+
+/// Tokens of KV cache: those that the log has, else those that the formula gives.
+fn tokens(first: (&Facts, &Server), second: (&Facts, &Server)) -> Option<Compared> {
+    let told = |facts: &Facts| {
+        let engine = ENGINES.iter().find(|engine| engine.name == facts.engine && facts.entangled.is_none())?;
+        (engine.tokens)(facts).map(Figure::exact)
+    };
+    let computed = |server: &Server| server.formula.as_ref()?.tokens;
+    let known = |(facts, server): (&Facts, &Server)| {
+        told(facts).map(|tokens| (tokens, whole(tokens.value))).or_else(|| {
+            let tokens = computed(server)?;
+            Some((tokens, format!("{} by the formula", whole(tokens.value))))
+        })
+    };
+    let (first, second) = (known(first), known(second));
+    let difference = first.as_ref().zip(second.as_ref()).map(|((a, _), (b, _))| minus(*b, *a));
+    let is_the_same = difference.map_or(first.is_none() && second.is_none(), |by| by.low <= 0.0 && by.high >= 0.0);
+    let shown = |known: Option<(Figure, String)>| known.map_or_else(|| "unknown".to_owned(), |(_, text)| text);
+    (!is_the_same).then(|| Compared { difference_tokens: difference, ..words("tokens", shown(first), shown(second)) })
+}
+
+fn minus(a: Figure, b: Figure) -> Figure {
+    Figure { value: a.value - b.value, low: a.low - b.high, high: a.high - b.low }
 }
 
 /// A word as documents have it, such as `pool_sizing`.
@@ -82,8 +108,7 @@ fn amount(name: &str, first: Option<Figure>, second: Option<Figure>) -> Option<C
         return None;
     }
     let shown = |figure: Option<Figure>| figure.map_or_else(|| "none".to_owned(), |figure| format!("{} GiB", decimal(figure.value, 2)));
-    let difference = Figure { value: b.value - a.value, low: b.low - a.high, high: b.high - a.low };
-    Some(Compared { name: name.to_owned(), first: shown(first), second: shown(second), difference_gib: Some(difference) })
+    Some(Compared { difference_gib: Some(minus(b, a)), ..words(name, shown(first), shown(second)) })
 }
 
 /// Settings of the same engine that differ.
@@ -94,7 +119,7 @@ fn settings(first: &Facts, second: &Facts) -> Vec<Compared> {
     let differing = first.settings.iter().filter_map(|(name, value)| {
         let other = second.settings.setting(name)?;
         let differs = value.value != other.value && !INCIDENTAL.contains(&name);
-        differs.then(|| Compared { name: name.to_owned(), first: value.value.clone(), second: other.value.clone(), difference_gib: None })
+        differs.then(|| words(name, value.value.clone(), other.value.clone()))
     });
     differing.take(SETTINGS).collect()
 }

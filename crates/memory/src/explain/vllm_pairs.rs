@@ -37,6 +37,7 @@ pub(super) fn compared(first: &Server, second: &Server) -> Option<Compared> {
             decimal(fixed, 2)
         ),
         difference_gib: None,
+        difference_tokens: None,
     })
 }
 

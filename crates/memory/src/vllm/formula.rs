@@ -93,11 +93,15 @@ fn source(facts: &Facts) -> String {
     format!("vLLM {}: {file}", facts.versions.words())
 }
 
-/// Tokens of the KV cache: as printed, else blocks, else what the rest is worth.
+/// Tokens of the KV cache: as printed, else what the rest is worth.
 pub(crate) fn tokens(facts: &Facts, rest: Figure) -> Option<Figure> {
-    let printed = inputs::server(facts, amount::TOKENS).map(|tokens| tokens.figure);
-    let blocks = || inputs::server(facts, amount::BLOCKS).map(|blocks| Figure::exact(blocks.figure.value * BLOCK));
-    printed.or_else(blocks).or_else(|| worth(facts, rest))
+    printed(facts).map(Figure::exact).or_else(|| worth(facts, rest))
+}
+
+/// Tokens of the KV cache as printed, else those of the blocks.
+pub(crate) fn printed(facts: &Facts) -> Option<f64> {
+    let tokens = inputs::server(facts, amount::TOKENS).map(|tokens| tokens.figure.value);
+    tokens.or_else(|| inputs::server(facts, amount::BLOCKS).map(|blocks| blocks.figure.value * BLOCK))
 }
 
 /// Tokens that an amount is worth, where the bytes per token are known. Never from one pair of amount and tokens of a model whose layers may differ.

@@ -330,4 +330,7 @@ pub struct Compared {
     pub second: String,
     /// Second minus first in GiB, for amounts.
     pub difference_gib: Option<Figure>,
+    /// Second minus first in tokens, for the KV cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference_tokens: Option<Figure>,
 }

@@ -3,7 +3,7 @@
 use bystander_model::budget::Figure;
 use bystander_model::memory::{Advice, Certainty, Compared, Direction, Explained, Phase, Rank, Server, State, Term, TermName};
 
-use crate::number;
+use crate::number::{self, tokens_ranged};
 use crate::page::Page;
 use crate::prose::clean;
 use crate::style::{Role, Style};
@@ -197,7 +197,8 @@ fn compared(page: &mut Page<'_>, compared: &[Compared]) {
     let rows: Vec<Vec<String>> = compared
         .iter()
         .map(|one| {
-            let difference = one.difference_gib.map_or_else(String::new, |difference| format!("{} GiB", gib(difference)));
+            let amount = one.difference_gib.map(|difference| format!("{} GiB", gib(difference)));
+            let difference = amount.or_else(|| one.difference_tokens.map(tokens_ranged)).unwrap_or_default();
             vec![clean(&one.name), clean(&one.first), clean(&one.second), difference]
         })
         .collect();
