@@ -20,6 +20,8 @@ const WINDOW: usize = 2 * PIECE - 1;
 const GROUP: usize = 8;
 /// Bits of a hash: the table of all hashes stays in the nearest cache.
 const BITS: u32 = 15;
+/// Hashes that are tried.
+const HASHES: u32 = 64;
 
 /// What engines print while they serve: of a text, those pieces are searched for that do not stand here, where there are others.
 const SERVING: &[&str] = &[
@@ -101,6 +103,7 @@ pub(super) fn is_of_a_request(line: &[u8]) -> bool {
 
 /// Texts, ready to be searched for.
 struct Sieve {
+    hash: Hash,
     /// What is behind each hash of a piece: nothing for 0, else a bucket.
     table: Box<[u8; 1 << BITS]>,
     buckets: Vec<Vec<Piece>>,
@@ -118,30 +121,23 @@ struct Piece {
 
 impl Sieve {
     fn new(texts: &[&'static str]) -> Self {
-        let usual: BTreeSet<&[u8]> = SERVING.iter().flat_map(|line| line.as_bytes().windows(PIECE)).collect();
+        let usual: BTreeSet<[u8; PIECE]> = SERVING.iter().flat_map(|line| windows(line)).collect();
+        let pieces = pieces(texts, &usual);
+        let known: BTreeSet<[u8; PIECE]> = pieces.iter().map(|piece| piece.bytes).collect();
+        let hash = Hash::least_confused(&known, &usual);
         let mut sieve =
-            Self { table: Box::new([0; 1 << BITS]), buckets: (0..256).map(|_| Vec::new()).collect(), short: any_of(&short(texts)) };
-        let mut taken: BTreeSet<&[u8]> = BTreeSet::new();
-        for text in texts.iter().copied().filter(|text| text.len() >= WINDOW) {
-            for residue in 0..PIECE {
-                // A piece that another text is known by as well costs nothing.
-                let places = (residue..=text.len() - PIECE).step_by(PIECE).map(|at| (at, &text.as_bytes()[at..at + PIECE]));
-                let best = places.min_by_key(|(_, piece)| (usual.contains(piece), !taken.contains(piece)));
-                let Some((at, piece)) = best else { continue };
-                taken.insert(piece);
-                sieve.add(text, at);
-            }
-        }
+            Self { hash, table: Box::new([0; 1 << BITS]), buckets: (0..256).map(|_| Vec::new()).collect(), short: any_of(&short(texts)) };
+        pieces.into_iter().for_each(|piece| sieve.add(piece));
         sieve
     }
 
-    fn add(&mut self, text: &'static str, at: usize) {
-        let Some(bytes) = text.as_bytes()[at..].first_chunk::<PIECE>().copied() else { return };
-        let slot = &mut self.table[hash(bytes)];
+    fn add(&mut self, piece: Piece) {
+        let at = self.hash.of(piece.bytes);
+        let slot = &mut self.table[at];
         if *slot == 0 {
-            *slot = u8::try_from(hash(bytes) % 255 + 1).unwrap_or(u8::MAX);
+            *slot = u8::try_from(at % 255 + 1).unwrap_or(u8::MAX);
         }
-        self.buckets[usize::from(*slot)].push(Piece { bytes, text, at });
+        self.buckets[usize::from(*slot)].push(piece);
     }
 
     /// A place in each line that holds a text, in order; of one line there may be several.
@@ -165,7 +161,7 @@ impl Sieve {
         let (groups, rest) = pieces.as_chunks::<GROUP>();
         let mut passed = 0;
         for (nth, group) in groups.iter().enumerate() {
-            let found = group.iter().fold(0, |found, piece| found | self.table[hash(*piece)]);
+            let found = group.iter().fold(0, |found, piece| found | self.table[self.hash.of(*piece)]);
             if found != 0 {
                 self.compare(block, nth * GROUP, group, &mut passed, places);
             }
@@ -179,7 +175,7 @@ impl Sieve {
     fn compare(&self, block: &[u8], first: usize, pieces: &[[u8; PIECE]], passed: &mut usize, places: &mut Vec<usize>) {
         for (nth, bytes) in pieces.iter().enumerate() {
             let place = (first + nth) * PIECE;
-            let slot = self.table[hash(*bytes)];
+            let slot = self.table[self.hash.of(*bytes)];
             if slot == 0 || place < *passed {
                 continue;
             }
@@ -195,9 +191,47 @@ impl Sieve {
     }
 }
 
-/// The hash of a piece: Fibonacci's multiplication spreads what is alike.
-fn hash(piece: [u8; PIECE]) -> usize {
-    (u32::from_le_bytes(piece).wrapping_mul(0x9e37_79b1) >> (u32::BITS - BITS)) as usize
+/// All that may be pieces of a text, in order.
+fn windows(text: &str) -> impl Iterator<Item = [u8; PIECE]> {
+    text.as_bytes().windows(PIECE).filter_map(|window| window.first_chunk().copied())
+}
+
+/// The pieces by which texts are found: four of each, one for each way in which it may lie.
+fn pieces(texts: &[&'static str], usual: &BTreeSet<[u8; PIECE]>) -> Vec<Piece> {
+    let mut taken = BTreeSet::new();
+    let mut all = Vec::new();
+    for text in texts.iter().copied().filter(|text| text.len() >= WINDOW) {
+        for residue in 0..PIECE {
+            let places = windows(text).enumerate().skip(residue).step_by(PIECE);
+            // A piece that another text is known by as well costs nothing.
+            let best = places.min_by_key(|(_, bytes)| (usual.contains(bytes), !taken.contains(bytes)));
+            let Some((at, bytes)) = best else { continue };
+            taken.insert(bytes);
+            all.push(Piece { bytes, text, at });
+        }
+    }
+    all
+}
+
+/// Spreads pieces over the table by a multiplication.
+#[derive(Debug, Clone, Copy)]
+struct Hash(u32);
+
+impl Hash {
+    fn of(self, piece: [u8; PIECE]) -> usize {
+        (u32::from_le_bytes(piece).wrapping_mul(self.0) >> (u32::BITS - BITS)) as usize
+    }
+
+    /// The one, of those tried, by which the least of what servers print while they serve is taken for a piece.
+    fn least_confused(pieces: &BTreeSet<[u8; PIECE]>, usual: &BTreeSet<[u8; PIECE]>) -> Self {
+        let confused = |hash: &Self| {
+            let known: BTreeSet<usize> = pieces.iter().map(|piece| hash.of(*piece)).collect();
+            usual.difference(pieces).filter(|other| known.contains(&hash.of(**other))).count()
+        };
+        // Odd multiples of the golden ratio's share of 2^32, which spread what is alike.
+        let tried = (0..HASHES).map(|nth| Self(0x9e37_79b1_u32.wrapping_mul(2 * nth + 1)));
+        tried.min_by_key(confused).expect("some are tried")
+    }
 }
 
 fn short(texts: &[&'static str]) -> Vec<&'static str> {

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZero;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use bystander_memory::explain::{Explainer, Sieved};
@@ -16,8 +15,8 @@ use bystander_memory::explain::{Explainer, Sieved};
 use super::logs::Log;
 use crate::packed::unpacked;
 
-/// Bytes that are read at once; one for each thread fits into the caches.
-const BLOCK: usize = 256 << 10;
+/// Bytes that are read at once; with the table of the sieve they fit into the cache that each core has for itself, and twice as many no longer do.
+const BLOCK: usize = 128 << 10;
 /// Threads that look through blocks, at most: more than these a disk does not feed.
 const THREADS: usize = 4;
 /// Blocks that a thread may be ahead.
@@ -40,8 +39,7 @@ pub(super) fn feed(log: &Log, explainer: &mut Explainer) -> io::Result<Option<St
 
 /// Hands on everything up to the end, or to an error.
 fn read(text: Box<dyn Read + Send>, explainer: &mut Explainer) -> io::Result<()> {
-    let (give, free) = channel();
-    let mut source = Source { text, free, next: 0, ended: Ok(false) };
+    let mut source = Source { text, next: 0, ended: Ok(false) };
     let mut first = vec![0; BLOCK];
     let filled = source.fill(&mut first);
     explainer.block(&first[..filled]);
@@ -49,33 +47,73 @@ fn read(text: Box<dyn Read + Send>, explainer: &mut Explainer) -> io::Result<()>
         return source.ended.map(drop);
     }
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS);
-    for buffer in [first].into_iter().chain((1..threads * AHEAD).map(|_| vec![0; BLOCK])) {
-        // The other end is in this function.
-        let _ = give.send(buffer);
-    }
-    let source = Mutex::new(source);
+    let free = [first].into_iter().chain((1..threads * AHEAD).map(|_| vec![0; BLOCK])).collect();
+    let road = Road {
+        source: Mutex::new(source),
+        order: Mutex::new(Order { explainer, next: 0, early: BTreeMap::new(), free }),
+        freed: Condvar::new(),
+    };
     thread::scope(|scope| {
-        let (tell, found) = channel();
-        for _ in 0..threads {
-            let (source, tell) = (&source, tell.clone());
-            scope.spawn(move || look_through(source, &tell));
+        for _ in 1..threads {
+            scope.spawn(|| road.look_through());
         }
-        drop(tell);
-        take(&found, &give, explainer);
+        road.look_through();
     });
-    source.into_inner().unwrap_or_else(PoisonError::into_inner).ended.map(drop)
+    road.source.into_inner().unwrap_or_else(PoisonError::into_inner).ended.map(drop)
+}
+
+/// What the threads share.
+struct Road<'a> {
+    source: Mutex<Source>,
+    order: Mutex<Order<'a>>,
+    /// A buffer has become free.
+    freed: Condvar,
+}
+
+impl Road<'_> {
+    /// Looks through one block after another until there are none. Whoever has the block that is next hands it on, with those that were waiting for it, so
+    /// that no thread is woken for a block.
+    fn look_through(&self) {
+        loop {
+            let mut buffer = self.free();
+            let (nth, filled) = {
+                let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+                if !matches!(source.ended, Ok(false)) {
+                    return;
+                }
+                (source.number(), source.fill(&mut buffer))
+            };
+            let sieved = Sieved::of(&buffer[..filled]);
+            self.order.lock().unwrap_or_else(PoisonError::into_inner).take(nth, Block { buffer, filled, sieved });
+            self.freed.notify_all();
+        }
+    }
+
+    /// A buffer that nobody uses. A block gets its buffer before its number, so that the one that is waited for is always on its way.
+    fn free(&self) -> Vec<u8> {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(buffer) = order.free.pop() {
+                return buffer;
+            }
+            order = self.freed.wait(order).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 /// Where blocks come from.
 struct Source {
     text: Box<dyn Read + Send>,
-    /// Buffers that nobody uses. A block gets its buffer before its number, so that the one that is waited for is always on its way.
-    free: Receiver<Vec<u8>>,
     next: u64,
     ended: io::Result<bool>,
 }
 
 impl Source {
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
     /// Fills a block up, as far as there is something.
     fn fill(&mut self, block: &mut [u8]) -> usize {
         let mut filled = 0;
@@ -91,43 +129,29 @@ impl Source {
     }
 }
 
-/// A block with its place in the order.
+/// A block that was looked through.
 struct Block {
-    nth: u64,
     buffer: Vec<u8>,
     filled: usize,
     sieved: Sieved,
 }
 
-fn look_through(source: &Mutex<Source>, tell: &Sender<Block>) {
-    loop {
-        let mut from = source.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(from.ended, Ok(false)) {
-            return;
-        }
-        let Ok(mut buffer) = from.free.recv() else { return };
-        let nth = from.next;
-        from.next += 1;
-        let filled = from.fill(&mut buffer);
-        drop(from);
-        let sieved = Sieved::of(&buffer[..filled]);
-        if tell.send(Block { nth, buffer, filled, sieved }).is_err() {
-            return;
-        }
-    }
+/// Blocks on their way to the explainer, which wants them in order.
+struct Order<'a> {
+    explainer: &'a mut Explainer,
+    next: u64,
+    /// Those that came before their turn.
+    early: BTreeMap<u64, Block>,
+    free: Vec<Vec<u8>>,
 }
 
-/// Takes blocks in their order, and gives their buffers back.
-fn take(found: &Receiver<Block>, give: &Sender<Vec<u8>>, explainer: &mut Explainer) {
-    let mut early = BTreeMap::new();
-    let mut next = 0;
-    for block in found {
-        early.insert(block.nth, block);
-        while let Some(block) = early.remove(&next) {
-            explainer.sieved(&block.buffer[..block.filled], &block.sieved);
-            next += 1;
-            // Nobody wants it any more where all was read.
-            let _ = give.send(block.buffer);
+impl Order<'_> {
+    fn take(&mut self, nth: u64, block: Block) {
+        self.early.insert(nth, block);
+        while let Some(block) = self.early.remove(&self.next) {
+            self.explainer.sieved(&block.buffer[..block.filled], &block.sieved);
+            self.next += 1;
+            self.free.push(block.buffer);
         }
     }
 }
