@@ -38,6 +38,15 @@ pub(super) fn stages(shape: &Shape, stages: u64) -> Option<String> {
     (stages > layers).then(|| format!("{layers} layers cannot be shared out over {stages} stages"))
 }
 
+/// A dense feed-forward part that does not share out evenly.
+///
+/// Source: SGLang and vLLM, both `layers/linear.py: MergedColumnParallelLinear`.
+pub(super) fn width(shape: &Shape, ranks: u64) -> Option<String> {
+    let width = shape.intermediate.filter(|_| shape.experts.is_none() && shape.attention().next().is_some())?;
+    (!width.is_multiple_of(ranks.max(1)))
+        .then(|| format!("{width} columns of the feed-forward part cannot be shared out over {ranks} ranks"))
+}
+
 /// Quantised weights whose blocks would be cut: attention over some ranks, dense parts over others, each expert over others still.
 ///
 /// Source: SGLang and vLLM, both `layers/quantization/fp8.py`: the share of each rank must be a multiple of the block.

@@ -70,7 +70,7 @@ pub(crate) fn seeing(name: &str) -> Value {
 }
 
 /// A model of 8 billion parameters with this `quantization_config`.
-pub(crate) fn quantised(how: Value) -> Value {
+pub(crate) fn quantised(how: &Value) -> Value {
     json!({
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14_336, "num_hidden_layers": 32,
         "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128_256, "max_position_embeddings": 8192, "rope_theta": 5e5,
@@ -78,7 +78,7 @@ pub(crate) fn quantised(how: Value) -> Value {
     })
 }
 
-fn compressed(weights: Value, ignore: Value) -> Value {
+fn compressed(weights: &Value, ignore: &Value) -> Value {
     json!({"quant_method": "compressed-tensors", "ignore": ignore, "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}}})
 }
 
@@ -101,7 +101,7 @@ fn a_tower_that_says_too_little_or_is_another_has_no_size() {
         config["vision_config"].as_object_mut().expect("an object").remove(field);
         assert_eq!(bytes(&config), None, "{field}");
     }
-    let mut config = quantised(Value::Null);
+    let mut config = quantised(&Value::Null);
     config["vision_config"] = json!({"hidden_size": 1024, "num_hidden_layers": 24});
     assert_eq!(bytes(&config), None);
 }
@@ -114,27 +114,27 @@ fn quantised_weights_are_as_large_as_their_files() {
     for (how, expected) in [
         (json!({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true}), weights / 2 + group * 2 + group / 2),
         (json!({"quant_method": "fp8", "activation_scheme": "dynamic"}), weights + 224 * 4),
-        (compressed(json!({"num_bits": 8, "type": "float", "strategy": "tensor"}), json!(["lm_head"])), weights + 224 * 4),
+        (compressed(&json!({"num_bits": 8, "type": "float", "strategy": "tensor"}), &json!(["lm_head"])), weights + 224 * 4),
         (
             compressed(
-                json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": true}),
-                json!(["lm_head"]),
+                &json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": true}),
+                &json!(["lm_head"]),
             ),
             weights / 2 + group * 2 + 224 * 16,
         ),
     ] {
-        assert_eq!(bytes(&quantised(how.clone())), Some(plain + expected), "{how}");
+        assert_eq!(bytes(&quantised(&how)), Some(plain + expected), "{how}");
     }
 }
 
 #[test]
 fn quantisation_that_is_told_by_a_pattern_or_in_groups_has_no_size() {
     let channel = json!({"num_bits": 8, "type": "int", "strategy": "channel", "symmetric": true});
-    assert!(bytes(&quantised(compressed(channel.clone(), json!(["lm_head", "re:.*gate$"])))).is_some());
-    let mut several = compressed(channel.clone(), json!([]));
+    assert!(bytes(&quantised(&compressed(&channel, &json!(["lm_head", "re:.*gate$"])))).is_some());
+    let mut several = compressed(&channel, &json!([]));
     several["config_groups"]["group_1"] = several["config_groups"]["group_0"].clone();
     for how in [
-        compressed(channel, json!(["re:.*self_attn.*"])),
+        compressed(&channel, &json!(["re:.*self_attn.*"])),
         several,
         json!({"quant_method": "awq", "bits": 8, "group_size": 128}),
         json!({"quant_method": "awq", "bits": 4, "group_size": 128, "modules_to_not_convert": ["self_attn"]}),
@@ -142,6 +142,6 @@ fn quantisation_that_is_told_by_a_pattern_or_in_groups_has_no_size() {
         json!({"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": {"-:.*": {}}}),
         json!({"quant_method": "bitsandbytes", "load_in_4bit": true}),
     ] {
-        assert_eq!(bytes(&quantised(how.clone())), None, "{how}");
+        assert_eq!(bytes(&quantised(&how)), None, "{how}");
     }
 }

@@ -3,7 +3,7 @@
 
 use bystander_memory::plan::gpu::Gpu;
 use bystander_memory::plan::launch::Launch;
-use bystander_memory::plan::setup::{Setup, Speculation};
+use bystander_memory::plan::setup::{Engine, Setup, Speculation};
 use bystander_memory::version::Release;
 use bystander_model::budget::Figure;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn sglang_of(release: Release, config: &Value, options: &str, card: &str) -> Fig
 
 #[test]
 fn sglang_gives_a_llama_what_its_own_code_gave_to_the_token() {
-    let config = |other: Value| edited(llama(), &other);
+    let config = |other: &Value| edited(llama(), other);
     for (other, options, card, expected) in [
         (json!({}), "", "80GiB", 421_755.0),
         (json!({}), "--tp 2", "80GiB", 963_401.0),
@@ -83,21 +83,21 @@ fn sglang_gives_a_llama_what_its_own_code_gave_to_the_token() {
         (json!({"torch_dtype": "float32"}), "--dtype half", "80GiB", 421_755.0),
         (json!({}), "", "141GiB", 921_232.0),
     ] {
-        assert_eq!(sglang(&config(other), options, card).value, expected, "{options} on {card}");
+        assert_eq!(sglang(&config(&other), options, card).value, expected, "{options} on {card}");
     }
 }
 
 #[test]
 fn stages_of_sglang_agree_on_the_least_that_is_free_anywhere() {
     // The stage with the most layers is not the one with the most weights; a tied head is nowhere on the last stage of this class, an untied one on every.
-    let config = |other: Value| edited(llama(), &other);
+    let config = |other: &Value| edited(llama(), other);
     for (other, options, expected) in [
         (json!({}), "--pp-size 2", 947_401.0),
         (json!({"tie_word_embeddings": true, "num_hidden_layers": 33}), "--pp-size 2", 906_761.0),
         (json!({"num_hidden_layers": 31}), "--pp-size 2 --tp 2", 2_032_140.0),
         (json!({"num_hidden_layers": 30}), "--pp-size 4", 2_006_796.0),
     ] {
-        assert_eq!(sglang(&config(other), options, "80GiB").value, expected, "{options}");
+        assert_eq!(sglang(&config(&other), options, "80GiB").value, expected, "{options}");
     }
 }
 
@@ -134,7 +134,7 @@ fn sglang_gives_other_models_nearly_what_its_own_code_gave() {
 
 #[test]
 fn sglang_gives_models_that_see_or_are_quantised_nearly_what_its_own_code_gave() {
-    let awq = quantised(json!({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true}));
+    let awq = quantised(&json!({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true}));
     for (config, options, expected) in [
         (published("gemma-3-27b-it"), "--tp 2", 165_543.0),
         (seeing("qwen2-vl-7b"), "--tp 2", 1_591_309.0),
@@ -205,5 +205,17 @@ fn vllm_makes_of_a_cache_what_its_own_code_makes() {
         (oss(), "", 1_692_854.0),
     ] {
         assert_eq!(vllm(&config, options), expected, "{options}: {config}");
+    }
+}
+
+#[test]
+fn a_width_that_does_not_share_out_is_refused_as_the_engines_refuse_it() {
+    let other = json!({"num_attention_heads": 30, "num_key_value_heads": 6, "hidden_size": 3840});
+    for engine in [Engine::Sglang, Engine::Vllm] {
+        let release = engine.newest();
+        let setup = |tensor| Setup { tensor, gpu: Some(Gpu::parse("80GiB").expect("a card")), ..Setup::default() };
+        let refused = |tensor| column(&edited(llama(), &other).to_string(), setup(tensor), engine, release).refused;
+        assert!(refused(3).is_some_and(|why| why.contains("14336 columns")), "{}", engine.name());
+        assert_eq!(refused(2), None, "{}", engine.name());
     }
 }

@@ -20,6 +20,7 @@ pub(super) fn refused(shape: &Shape, setup: &Setup, release: Release) -> Option<
     let whole_experts = setup.expert.map_or(1, |experts| experts.min(setup.tensor));
     let cut = setup.tensor / whole_experts.max(1);
     refusal::heads(shape, ranks)
+        .or_else(|| refusal::width(shape, setup.tensor))
         .or_else(|| refusal::states(shape, ranks))
         .or_else(|| refusal::experts(shape, whole_experts))
         .or_else(|| refusal::blocks(shape, ranks, setup.tensor, cut))

@@ -8,6 +8,7 @@ use crate::plan::shape::Shape;
 pub(super) fn refused(shape: &Shape, setup: &Setup) -> Option<String> {
     let cut = if setup.expert.is_some() { 1 } else { setup.tensor * setup.data };
     refusal::heads(shape, setup.tensor)
+        .or_else(|| refusal::width(shape, setup.tensor))
         .or_else(|| refusal::states(shape, setup.tensor))
         .or_else(|| refusal::blocks(shape, setup.tensor, setup.tensor, cut))
         .or_else(|| refusal::stages(shape, setup.pipeline))
