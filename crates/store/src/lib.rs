@@ -6,6 +6,7 @@
 
 pub mod archive;
 mod connect;
+pub mod kept;
 pub mod lock;
 mod migrate;
 pub mod output;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bystander_model::event::{Event, Origin};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use crate::record::{Store, origin_word, trial_number};
 use crate::sqlite::{StoreError, Told as _};
@@ -22,6 +22,34 @@ impl Store {
     /// The run is not recorded, or the record cannot be read.
     pub fn events(&self, run: &RunId) -> Result<Events<'_>, StoreError> {
         Ok(Events { store: self, run: run.clone(), row: self.number_of(run)?, after: 0, page: VecDeque::new(), done: false })
+    }
+}
+
+impl Store {
+    /// Iterates over the events of a run in the order of insertion, without the first ones.
+    ///
+    /// # Errors
+    /// The run is not recorded, or the record cannot be read.
+    pub fn events_after(&self, run: &RunId, first: u64) -> Result<Events<'_>, StoreError> {
+        let mut events = self.events(run)?;
+        if let Some(last) = first.checked_sub(1) {
+            let sql = "SELECT number FROM event WHERE run = ?1 ORDER BY number LIMIT 1 OFFSET ?2";
+            let mut statement = self.connection().prepare_cached(sql).told(self.path())?;
+            let after = statement.query_row(params![events.row, last.cast_signed()], |row| row.get(0)).optional().told(self.path())?;
+            events.after = after.unwrap_or(i64::MAX);
+        }
+        Ok(events)
+    }
+
+    /// Counts the events of a run.
+    ///
+    /// # Errors
+    /// The run is not recorded, or the record cannot be read.
+    pub fn event_count(&self, run: &RunId) -> Result<u64, StoreError> {
+        let row = self.number_of(run)?;
+        let mut statement = self.connection().prepare_cached("SELECT count(*) FROM event WHERE run = ?1").told(self.path())?;
+        let count: i64 = statement.query_row(params![row], |row| row.get(0)).told(self.path())?;
+        Ok(count.cast_unsigned())
     }
 }
 
