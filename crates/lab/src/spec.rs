@@ -39,6 +39,7 @@ mod problems;
 mod program;
 mod quantity;
 mod ready;
+mod remote;
 mod schema;
 mod size;
 mod syntax;
@@ -63,6 +64,7 @@ use crate::plan::{Kind, Plan};
 pub use self::design::LANE_VARIABLES;
 pub use self::layout::DEFAULT_BLOCKS;
 pub use self::program::{DEFAULT_GRACE, DEFAULT_STALL, DEFAULT_TIMEOUT};
+pub use self::remote::Remote;
 
 /// A file with nothing in it that refuses a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +75,8 @@ pub struct Checked {
     pub warnings: Vec<Diagnostic>,
     /// SHA-256 of the file's bytes, in hex.
     pub sha256: String,
+    /// The machine that it is to be run on.
+    pub remote: Remote,
     /// Where every value stands, by its path as messages write it: `program.command[0]`, `factors.allreduce.custom.env`, `probes[1].at`.
     pub places: IndexMap<String, Range<usize>>,
 }
@@ -83,8 +87,16 @@ pub struct Checked {
 /// Every problem of the file, in its order, warnings among them; at least one refuses the run. A file that cannot be read is one problem without a
 /// place.
 pub fn read(path: &Path) -> Result<Checked, Vec<Diagnostic>> {
+    read_as(path, path)
+}
+
+/// Reads and checks an experiment file that counts as another one: relative paths in it are relative to the folder of `counts_as`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_as(path: &Path, counts_as: &Path) -> Result<Checked, Vec<Diagnostic>> {
     let text = disk::text(path).map_err(|problem| vec![*problem])?;
-    parse(&text, path)
+    parse(&text, counts_as)
 }
 
 /// Checks the text of an experiment file; nothing is read from disk. Relative paths in it are relative to the folder of `path`.
@@ -97,14 +109,14 @@ pub fn parse(text: &str, path: &Path) -> Result<Checked, Vec<Diagnostic>> {
     let document = syntax::document(text, &mut problems);
     let plan = document.as_ref().map(|table| {
         let root = Table { path: String::new(), span: 0..0, table, valid: schema::ROOT };
-        plan(&root, &file, &mut problems)
+        (plan(&root, &file, &mut problems), remote::read(&root, &mut problems))
     });
     let refused = problems.refuse();
     let found = problems.into_sorted();
     match plan {
-        Some(plan) if !refused => {
+        Some((plan, remote)) if !refused => {
             let places = document.as_ref().map(places::of).unwrap_or_default();
-            Ok(Checked { plan, warnings: found, sha256: sha256(text.as_bytes()), places })
+            Ok(Checked { plan, warnings: found, sha256: sha256(text.as_bytes()), remote, places })
         }
         _ => Err(found),
     }

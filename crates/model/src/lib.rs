@@ -4,6 +4,7 @@
 //! (`null` in JSON), never 0. Units are in the names: `_ns`, `_s`, `_gib`, `_bytes`.
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod archive;
 pub mod budget;
 pub mod cell;
@@ -20,6 +21,7 @@ pub mod memory;
 pub mod old_log;
 pub mod outcome;
 pub mod patch;
+pub mod path_text;
 pub mod plain;
 pub mod printed;
 pub mod probe;

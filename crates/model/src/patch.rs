@@ -26,6 +26,7 @@ pub struct EditStatus {
     /// The instrument's name.
     pub name: String,
     /// The file.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub file: PathBuf,
     /// Where it stands.
     pub state: EditState,
@@ -38,10 +39,12 @@ pub struct EditStatus {
     pub kept: bool,
     /// The folder of a probe's hits; `None` for edits that are none.
     #[serde(default)]
+    #[serde(serialize_with = "crate::path_text::some")]
     pub folder: Option<PathBuf>,
     /// The user who made it, by numeric id.
     pub by: String,
     /// The state directory whose journal holds it.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub journal: PathBuf,
 }
 
@@ -65,6 +68,7 @@ pub enum ProblemKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// The file.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub file: PathBuf,
     /// What it is about.
     pub kind: ProblemKind,
@@ -76,6 +80,7 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatchNote {
     /// The file, where it is about one.
+    #[serde(serialize_with = "crate::path_text::some")]
     pub file: Option<PathBuf>,
     /// What there is to know.
     pub text: String,
@@ -87,6 +92,7 @@ pub struct UnseenUser {
     /// The name.
     pub user: String,
     /// Where the list of edits would be below.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub home: PathBuf,
     /// Why it cannot be read.
     pub why: String,
@@ -100,6 +106,7 @@ pub struct PatchApplied {
     /// The edit's name.
     pub name: String,
     /// The file, absolute and without links.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub file: PathBuf,
     /// The lines that hold what was put in, in the edited file, from 1, end exclusive.
     pub lines: Range<u32>,
@@ -132,6 +139,7 @@ pub struct EditDiff {
     /// The edit's name.
     pub name: String,
     /// The file.
+    #[serde(serialize_with = "crate::path_text::one")]
     pub file: PathBuf,
     /// Whether others changed the file since, or another edit lies on top.
     pub changed: bool,
@@ -168,4 +176,22 @@ pub struct PatchReport {
     /// How many files were searched for marks; `None` where none were to be.
     #[serde(default)]
     pub searched_files: Option<u64>,
+    /// Live edits on other machines that the state directory knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostEdits>,
+}
+
+/// Live edits on another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostEdits {
+    /// The machine: `ssh://user@host:port`.
+    pub address: String,
+    /// When they were seen, as RFC 3339, where that is not now; `None` with `unreachable` where nothing was ever seen.
+    #[serde(default)]
+    pub as_of: Option<String>,
+    /// Why the machine cannot be asked now, if it cannot.
+    #[serde(default)]
+    pub unreachable: Option<String>,
+    /// What it says, or last said.
+    pub report: Box<PatchReport>,
 }

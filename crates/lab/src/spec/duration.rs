@@ -27,6 +27,12 @@ pub(super) fn read(item: &Item<'_>, zero: bool, problems: &mut Problems<'_>) -> 
     Some(span)
 }
 
+/// Reads a span of time that was typed; `None` where it is none.
+#[must_use]
+pub fn parse(text: &str) -> Option<Duration> {
+    TIME.parse(text).ok().map(of_seconds)
+}
+
 /// Rounded to a microsecond, so that `0.3s` is three hundred milliseconds and not a binary neighbour of it.
 fn of_seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64((seconds * 1e6).round() / 1e6).unwrap_or(Duration::MAX)

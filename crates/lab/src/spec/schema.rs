@@ -1,8 +1,22 @@
 //! The keys of every table of the experiment file, in one place: what is valid where, and where a misplaced key belongs.
 
 /// Keys of the file itself.
-pub(super) const ROOT: &[&str] =
-    &["question", "program", "workload", "factors", "probes", "edits", "metrics", "plan", "hypotheses", "evidence", "conditions", "hooks"];
+pub(super) const ROOT: &[&str] = &[
+    "question",
+    "on",
+    "lease",
+    "program",
+    "workload",
+    "factors",
+    "probes",
+    "edits",
+    "metrics",
+    "plan",
+    "hypotheses",
+    "evidence",
+    "conditions",
+    "hooks",
+];
 /// Keys of `[program]`.
 pub(super) const PROGRAM: &[&str] = &["command", "python", "cwd", "env", "ready", "timeout", "stall", "grace", "fresh"];
 /// Keys of `program.ready`.
