@@ -1,0 +1,267 @@
+//! The agent: the far end of one connection. It answers questions, and has nothing that would be lost with it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bystander_model::ids::RunId;
+use bystander_store::{StateDir, Store, kept, output};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::frame::{self, FrameError};
+use super::job::Job;
+use super::message::{Ask, FarJob, FarRun, KeptFile, Standing, Told, bytes, greeting};
+use super::{far, follow};
+
+/// The first argument of an agent.
+pub const ARGUMENT: &str = "agent";
+
+/// A near end that has said nothing for so long is gone, whatever the connection looks like: it asks for the time every few seconds.
+const SILENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+/// Events that are sent at once, at most.
+const EVENTS: usize = 2000;
+/// Bytes of events that are sent at once, where one alone is not more.
+const EVENT_BYTES: usize = 4 << 20;
+/// Bytes of a file that are sent at once.
+const PART: usize = 4 << 20;
+
+/// Runs as an agent on the standard streams, until the near end is gone.
+#[must_use]
+pub fn main() -> ExitCode {
+    let voice = Voice { out: Arc::new(Mutex::new(Box::new(io::stdout()))) };
+    match serve(&voice) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever would be told is gone.
+        Err(_unheard) => ExitCode::FAILURE,
+    }
+}
+
+/// The way to the near end; messages of several threads do not mix.
+#[derive(Clone)]
+pub(super) struct Voice {
+    out: Arc<Mutex<Box<dyn Write + Send>>>,
+}
+
+impl Voice {
+    pub(super) fn say(&self, told: &Told, body: &[u8]) -> io::Result<()> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        frame::write(&mut *out, told, body)
+    }
+
+    pub(super) fn failed(&self, what: &str, why: &io::Error) {
+        // A near end that is gone needs no reason.
+        let _gone = self.say(&Told::Failed { what: what.to_owned(), why: why.to_string() }, &[]);
+    }
+}
+
+fn serve(voice: &Voice) -> Result<(), FrameError> {
+    voice.out.lock().unwrap_or_else(PoisonError::into_inner).write_all(greeting().as_bytes()).map_err(FrameError::Broken)?;
+    // Without the buffer of Rust's standard input, in which a message could lie unseen by `poll`.
+    let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(FrameError::Broken)?);
+    let mut agent = None;
+    while is_heard(&stdin)? {
+        let Some((ask, body)) = frame::read::<Ask>(&mut stdin)? else { return Ok(()) };
+        let what = what(&ask);
+        if let Err(error) = answer(&mut agent, ask, &body, voice) {
+            voice.failed(&what, &error);
+        }
+    }
+    Ok(())
+}
+
+/// Waits for the near end to say something; false where it has been silent for too long.
+fn is_heard(stdin: &File) -> Result<bool, FrameError> {
+    let mut fds = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+    loop {
+        match poll(&mut fds, Some(&SILENCE)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(FrameError::Broken(errno.into())),
+        }
+    }
+}
+
+/// What is asked, as the end of "failed to".
+fn what(ask: &Ask) -> String {
+    match ask {
+        Ask::Open { .. } => "open the state directory there".to_owned(),
+        Ask::Ping { .. } => "tell the time".to_owned(),
+        Ask::Start(start) => format!("start the command {}", start.job),
+        Ask::Follow { job, .. } => format!("follow the command {job}"),
+        Ask::Signal { job, .. } => format!("send a signal to the command {job}"),
+        Ask::Forget { job } => format!("remove the command {job}"),
+        Ask::Jobs => "list the commands there".to_owned(),
+        Ask::Runs => "list the runs there".to_owned(),
+        Ask::Events { run, .. } => format!("read the events of {run}"),
+        Ask::Kept { run } => format!("list the files of {run}"),
+        Ask::Part { path, .. } => format!("read {}", path.display()),
+    }
+}
+
+fn answer(agent: &mut Option<Agent>, ask: Ask, body: &[u8], voice: &Voice) -> io::Result<()> {
+    if let Ask::Open { near } = &ask {
+        let opened = Agent::open(near)?;
+        let told = opened.opened();
+        *agent = Some(opened);
+        return voice.say(&told, &[]);
+    }
+    let agent = agent.as_mut().ok_or_else(|| io::Error::other("no state directory was named"))?;
+    match ask {
+        Ask::Open { .. } => Ok(()),
+        Ask::Ping { token } => {
+            agent.renew();
+            voice.say(&Told::Pong { token, now_ns: now_ns() }, &[])
+        }
+        Ask::Start(start) => {
+            Job::named(&agent.state, &start.job)?.start(&start, body, &agent.home)?;
+            voice.say(&Told::Started { job: start.job }, &[])
+        }
+        Ask::Follow { job, from } => {
+            let found = Job::named(&agent.state, &job)?;
+            match found.standing()? {
+                None => voice.say(&Told::Ended { job, standing: Standing::Lost }, &[]),
+                Some(_) => {
+                    found.renew()?;
+                    agent.followed.insert(job.clone(), found.clone());
+                    follow::start(job, found, from, voice.clone());
+                    Ok(())
+                }
+            }
+        }
+        Ask::Signal { job, signal } => Job::named(&agent.state, &job)?.signal(signal),
+        Ask::Forget { job } => {
+            agent.followed.remove(&job);
+            Job::named(&agent.state, &job)?.forget()?;
+            voice.say(&Told::Forgotten, &[])
+        }
+        Ask::Jobs => voice.say(&Told::Jobs(agent.jobs()?), &[]),
+        Ask::Runs => voice.say(&Told::Runs(agent.runs()?), &[]),
+        Ask::Events { run, after } => {
+            let (count, lines) = agent.events(&RunId(run), after)?;
+            voice.say(&Told::Events { count }, &lines)
+        }
+        Ask::Kept { run } => voice.say(&Told::Kept(agent.kept(&RunId(run))?), &[]),
+        Ask::Part { path, from } => voice.say(&Told::Part, &agent.part(&path, from)?),
+    }
+}
+
+struct Agent {
+    /// The state directory of this near end's commands and records.
+    state: PathBuf,
+    home: PathBuf,
+    followed: BTreeMap<String, Job>,
+    store: Option<Store>,
+}
+
+impl Agent {
+    fn open(near: &str) -> io::Result<Self> {
+        let home = far::home()?;
+        let state = StateDir::open(&far::state(near)?).map_err(|error| io::Error::other(far::chain(&error)))?;
+        Ok(Self { state: state.path().to_owned(), home, followed: BTreeMap::new(), store: None })
+    }
+
+    fn opened(&self) -> Told {
+        let free_bytes = rustix::fs::statvfs(&self.state).ok().map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+        let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Told::Opened { machine, state: self.state.clone(), home: self.home.clone(), free_bytes }
+    }
+
+    /// Says for everything that is followed that a near end is there.
+    fn renew(&self) {
+        // What has ended and is forgotten needs no lease.
+        self.followed.values().for_each(|job| drop(job.renew()));
+    }
+
+    fn jobs(&self) -> io::Result<Vec<FarJob>> {
+        let all = Job::all(&self.state).into_iter();
+        all.filter_map(|(name, job)| Some(job.standing().transpose()?.map(|standing| FarJob { job: name, standing }))).collect()
+    }
+
+    /// The state directory, where a command has made one already.
+    fn recorded(&self) -> io::Result<Option<StateDir>> {
+        match StateDir::open_existing(&self.state) {
+            Ok(state) => Ok(Some(state).filter(|state| state.database().exists())),
+            Err(bystander_store::StateError::Missing { .. }) => Ok(None),
+            Err(error) => Err(io::Error::other(far::chain(&error))),
+        }
+    }
+
+    fn store(&mut self) -> io::Result<Option<&Store>> {
+        let Some(state) = self.recorded()? else { return Ok(None) };
+        if self.store.is_none() {
+            self.store = Some(Store::open(&state).map_err(|error| io::Error::other(far::chain(&error)))?);
+        }
+        Ok(self.store.as_ref())
+    }
+
+    fn runs(&mut self) -> io::Result<Vec<FarRun>> {
+        let Some(store) = self.store()? else { return Ok(Vec::new()) };
+        let told = |error| io::Error::other(far::chain(&error));
+        let runs = store.runs().map_err(told)?.into_iter().map(|run| {
+            Ok(FarRun {
+                events: store.event_count(&run.id).map_err(told)?,
+                file: bytes(&run.file),
+                spec_sha256: run.spec_sha256,
+                created_ns: run.created.0,
+                id: run.id.0,
+            })
+        });
+        runs.collect()
+    }
+
+    /// The next events of a run, one a line.
+    fn events(&mut self, run: &RunId, after: u64) -> io::Result<(u64, Vec<u8>)> {
+        let told = |error: &bystander_store::StoreError| io::Error::other(far::chain(error));
+        let store = self.store()?.ok_or_else(|| io::Error::other("nothing was recorded"))?;
+        let (mut count, mut lines) = (0, Vec::new());
+        for event in store.events_after(run, after).map_err(|error| told(&error))?.take(EVENTS) {
+            serde_json::to_writer(&mut lines, &event.map_err(|error| told(&error))?)?;
+            lines.push(b'\n');
+            count += 1;
+            if lines.len() >= EVENT_BYTES {
+                break;
+            }
+        }
+        Ok((count, lines))
+    }
+
+    fn kept(&self, run: &RunId) -> io::Result<Vec<KeptFile>> {
+        let Some(state) = self.recorded()? else { return Ok(Vec::new()) };
+        let files = kept::files(&state, run).into_iter().map(|path| {
+            let length = path.metadata()?.len();
+            Ok(KeptFile { sha256: output::sha256_file(&path)?, length, path: state.relative(&path) })
+        });
+        files.collect()
+    }
+
+    /// A part of a file that a run keeps; no link is followed, and no path leads out of the folder of runs.
+    fn part(&self, path: &Path, from: u64) -> io::Result<Vec<u8>> {
+        let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || !path.starts_with("runs") {
+            return Err(io::Error::other("it is no file of a run"));
+        }
+        let no_link = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let file = File::options().read(true).custom_flags(no_link).open(self.state.join(path))?;
+        let mut bytes = vec![0; PART];
+        let mut length = 0;
+        while length < PART {
+            match file.read_at(&mut bytes[length..], from + length as u64)? {
+                0 => break,
+                read => length += read,
+            }
+        }
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+}
+
+/// Nanoseconds since 1970.
+pub(super) fn now_ns() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,47 @@
+//! Where things lie at the far end.
+
+use std::env;
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+/// Below the user's state directory: what belongs to near ends, a folder each.
+const FAR: &str = "bystander/far";
+/// Below the user's state directory: executables that were brought there, a folder each by their hash.
+pub(super) const BINARIES: &str = "bystander/bin";
+
+/// The home directory.
+///
+/// # Errors
+/// The environment names none.
+pub(super) fn home() -> io::Result<PathBuf> {
+    absolute("HOME").ok_or_else(|| io::Error::other("HOME is not set there"))
+}
+
+/// The state directory of a near end.
+///
+/// # Errors
+/// The environment names no home, or the name is none.
+pub(super) fn state(near: &str) -> io::Result<PathBuf> {
+    if near.is_empty() || near.len() > 64 || !near.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(io::Error::other("a near end has no such name"));
+    }
+    let user = absolute("XDG_STATE_HOME").map_or_else(|| home().map(|home| home.join(".local/state")), Ok)?;
+    Ok(user.join(FAR).join(near))
+}
+
+fn absolute(name: &str) -> Option<PathBuf> {
+    env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// An error with what it was caused by, in one line.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(error) = next {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        next = error.source();
+    }
+    text
+}

@@ -1,0 +1,501 @@
+//! The near end of one connection: OpenSSH, and the agent that it reaches.
+//!
+//! The user's own SSH does the connecting, so that configuration, agents, jump hosts and known hosts hold. A host whose key is not known, or is another one
+//! than before, is never talked to.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bystander_model::address::Address;
+use openssh::{ControlPersist, KnownHosts, Session, SessionBuilder, Stdio};
+use thiserror::Error;
+use tokio::runtime::Runtime;
+
+use super::agent::now_ns;
+use super::clock::Offset;
+use super::far::chain;
+use super::frame;
+use super::message::{Ask, GREETING, PROTOCOL, Told, VERSION};
+use super::{scratch, upload};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(15);
+/// How long the agent may take to say that it is there, shells' starts included.
+const GREET: Duration = Duration::from_secs(30);
+/// Between two questions for the time.
+const PING: Duration = Duration::from_secs(2);
+/// A far end that has not answered for so long is not there.
+const SILENCE: Duration = Duration::from_secs(12);
+/// Questions by which the offset of the clock is first measured.
+const CLOCK_QUESTIONS: u64 = 8;
+/// SSH's own connection stays for so long where this process is killed.
+const LINGER: NonZeroUsize = NonZeroUsize::new(5).expect("it is not zero");
+/// Bytes that a shell may print before the agent is there.
+const MOST_NOISE: usize = 256 * 1024;
+/// Bytes of the last words of the far end that are kept.
+const LAST_WORDS: usize = 4096;
+
+/// How to connect.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// A configuration of SSH other than the user's.
+    pub config: Option<PathBuf>,
+    /// Whether this executable may be copied there.
+    pub upload: bool,
+    /// The name of the near state directory.
+    pub near: String,
+}
+
+/// Why there is no connection, or none any more.
+#[derive(Debug, Error)]
+pub enum LinkError {
+    /// SSH is not there, or the system starts nothing.
+    #[error("start ssh")]
+    Local(#[source] io::Error),
+    /// SSH could not connect, and another time it may.
+    #[error("{said}")]
+    Unreachable {
+        /// What SSH says.
+        said: String,
+    },
+    /// The host's key is not the known one.
+    #[error("{said}")]
+    HostKey {
+        /// What SSH says.
+        said: String,
+    },
+    /// The host lets nobody in who comes so.
+    #[error("{said}")]
+    Refused {
+        /// What SSH says.
+        said: String,
+    },
+    /// There is no executable of this version there, and none can be brought.
+    #[error("{why}")]
+    NoAgent {
+        /// Why.
+        why: String,
+    },
+    /// The connection broke.
+    #[error("{0}")]
+    Broken(String),
+    /// The far end could not do what was asked.
+    #[error("{what}: {why}")]
+    Failed {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// The far end said something that nobody asked for.
+    #[error("the far end answered something else than was asked")]
+    Confused,
+}
+
+impl LinkError {
+    /// Whether another connection may do better.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Broken(_))
+    }
+}
+
+/// What is known of the far end.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The name of the machine.
+    pub machine: String,
+    /// The state directory there.
+    pub state: PathBuf,
+    /// The home directory there.
+    pub home: PathBuf,
+    /// Bytes that are free where the state directory is.
+    pub free_bytes: Option<u64>,
+}
+
+enum Heard {
+    Told(Told, Vec<u8>),
+    End(String),
+}
+
+/// A connection with an agent at its end.
+pub struct Link {
+    to: File,
+    heard: Receiver<Heard>,
+    opened: Opened,
+    offset: Offset,
+    pinged: Instant,
+    heard_at: Instant,
+    token: u64,
+    asked_ns: u64,
+    /// What was said of commands that are followed, while something else was waited for.
+    unheard: VecDeque<(Told, Vec<u8>)>,
+    // Dropped last, and in this order: the agent's channel, SSH's connection, what runs them, the folder of their socket.
+    _agent: openssh::Child<Arc<Session>>,
+    _session: Arc<Session>,
+    _runtime: Runtime,
+    _scratch: scratch::Scratch,
+}
+
+impl Link {
+    /// Connects, and brings the executable there where it is missing; `note` is told what takes time.
+    ///
+    /// # Errors
+    /// There is no way there, or no agent of this version.
+    pub fn connect(address: &Address, options: &Options, note: &mut dyn FnMut(&str)) -> Result<Self, LinkError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LinkError::Local)?;
+        let scratch = scratch::Scratch::new().map_err(LinkError::Local)?;
+        let session = Arc::new(runtime.block_on(session(address, options, scratch.path()))?);
+        let started = match start(&runtime, &session)? {
+            Started::There(started) => started,
+            Started::Not(found) => {
+                if !options.upload {
+                    return Err(LinkError::NoAgent { why: format!("{found}, and --no-upload forbids to copy this one there") });
+                }
+                note(&format!("copying this executable to {}: {found}", address.machine()));
+                upload::bring(&runtime, &session)?;
+                match start(&runtime, &session)? {
+                    Started::There(started) => started,
+                    Started::Not(found) => {
+                        return Err(LinkError::NoAgent { why: format!("this executable was copied there and does not run: {found}") });
+                    }
+                }
+            }
+        };
+        let (to, heard, agent) = (started.to, listen(started.from, started.last_words), started.agent);
+        let now = Instant::now();
+        let opened = Opened { machine: String::new(), state: PathBuf::new(), home: PathBuf::new(), free_bytes: None };
+        let (pinged, heard_at, offset) = (now, now, Offset { ahead_ns: 0, error_ns: u64::MAX });
+        let mut link = Self {
+            to,
+            heard,
+            opened,
+            offset,
+            pinged,
+            heard_at,
+            token: 0,
+            asked_ns: 0,
+            unheard: VecDeque::new(),
+            _agent: agent,
+            _session: session,
+            _runtime: runtime,
+            _scratch: scratch,
+        };
+        link.open(&options.near)?;
+        Ok(link)
+    }
+
+    fn open(&mut self, near: &str) -> Result<(), LinkError> {
+        let (told, _) = self.ask(&Ask::Open { near: near.to_owned() }, &[])?;
+        let Told::Opened { machine, state, home, free_bytes } = told else { return Err(LinkError::Confused) };
+        self.opened = Opened { machine, state, home, free_bytes };
+        for _ in 0..CLOCK_QUESTIONS {
+            self.ping()?;
+            let token = self.token;
+            while self.token == token {
+                self.heard_one(SILENCE)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of the far end.
+    #[must_use]
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// How far the far clock is from the clock here, as well as it is known by now.
+    #[must_use]
+    pub fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    /// Says something.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn say(&mut self, ask: &Ask, body: &[u8]) -> Result<(), LinkError> {
+        frame::write(&mut self.to, ask, body).map_err(|error| self.broken(&error))
+    }
+
+    /// Says something, and waits for the one answer to it; what is said of commands meanwhile is heard later.
+    ///
+    /// # Errors
+    /// The connection broke, or the far end could not do it.
+    pub fn ask(&mut self, ask: &Ask, body: &[u8]) -> Result<(Told, Vec<u8>), LinkError> {
+        self.say(ask, body)?;
+        loop {
+            match self.heard_until(Instant::now() + PING)? {
+                Some(said @ (Told::Output { .. } | Told::Ended { .. }, _)) => self.unheard.push_back(said),
+                Some(answer) => return Ok(answer),
+                None => {}
+            }
+        }
+    }
+
+    /// Waits for the next that the far end says; `None` where it says nothing for so long.
+    ///
+    /// # Errors
+    /// The connection broke, the far end has been silent for too long, or could not do something.
+    pub fn hear(&mut self, wait: Duration) -> Result<Option<(Told, Vec<u8>)>, LinkError> {
+        match self.unheard.pop_front() {
+            Some(said) => Ok(Some(said)),
+            None => self.heard_until(Instant::now() + wait),
+        }
+    }
+
+    fn heard_until(&mut self, until: Instant) -> Result<Option<(Told, Vec<u8>)>, LinkError> {
+        loop {
+            if self.pinged.elapsed() >= PING {
+                self.ping()?;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            match self.heard_one(left.min(PING))? {
+                Some((Told::Failed { what, why }, _)) => return Err(LinkError::Failed { what, why }),
+                Some(answer) => return Ok(Some(answer)),
+                None if Instant::now() >= until => return Ok(None),
+                None => {}
+            }
+        }
+    }
+
+    fn ping(&mut self) -> Result<(), LinkError> {
+        self.pinged = Instant::now();
+        self.asked_ns = now_ns();
+        let token = self.token;
+        self.say(&Ask::Ping { token }, &[])
+    }
+
+    /// The next message that is not about the time; `None` where there is none for so long, or it is about the time.
+    fn heard_one(&mut self, wait: Duration) -> Result<Option<(Told, Vec<u8>)>, LinkError> {
+        match self.heard.recv_timeout(wait) {
+            Ok(Heard::Told(Told::Pong { token, now_ns: far_ns }, _)) => {
+                self.heard_at = Instant::now();
+                if token == self.token {
+                    self.offset = self.offset.better(Offset::of(self.asked_ns, far_ns, now_ns()));
+                    self.token += 1;
+                }
+                Ok(None)
+            }
+            Ok(Heard::Told(told, body)) => {
+                self.heard_at = Instant::now();
+                Ok(Some((told, body)))
+            }
+            Ok(Heard::End(why)) => Err(LinkError::Broken(why)),
+            Err(RecvTimeoutError::Disconnected) => Err(LinkError::Broken("the connection ended".to_owned())),
+            Err(RecvTimeoutError::Timeout) if self.heard_at.elapsed() >= SILENCE => {
+                Err(LinkError::Broken(format!("no answer for {} s", SILENCE.as_secs())))
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+        }
+    }
+
+    /// Why it broke: what was said last where there is something, else what the system says.
+    fn broken(&self, error: &io::Error) -> LinkError {
+        let last = self.heard.try_iter().find_map(|heard| if let Heard::End(why) = heard { Some(why) } else { None });
+        LinkError::Broken(last.unwrap_or_else(|| error.to_string()))
+    }
+}
+
+/// Connects.
+async fn session(address: &Address, options: &Options, scratch: &Path) -> Result<Session, LinkError> {
+    let mut builder = SessionBuilder::default();
+    builder
+        .known_hosts_check(KnownHosts::Strict)
+        .connect_timeout(CONNECT)
+        .server_alive_interval(Duration::from_secs(5))
+        .control_persist(ControlPersist::IdleFor(LINGER))
+        .control_directory(scratch);
+    if let Some(user) = &address.user {
+        builder.user(user.clone());
+    }
+    if let Some(port) = address.port {
+        builder.port(port);
+    }
+    if let Some(file) = &options.config {
+        builder.config_file(file);
+    }
+    builder.connect(&address.host).await.map_err(|error| unconnected(&error))
+}
+
+fn unconnected(error: &openssh::Error) -> LinkError {
+    let openssh::Error::Connect(source) = error else {
+        return LinkError::Local(io::Error::other(chain(error)));
+    };
+    if source.kind() == io::ErrorKind::NotFound {
+        return LinkError::Local(io::Error::other("there is no `ssh` on the PATH: install the OpenSSH client"));
+    }
+    let text = source.to_string();
+    let said = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('@')).collect::<Vec<_>>().join(" ");
+    let of_key = ["Host key verification failed", "HOST IDENTIFICATION HAS CHANGED", "host key is known"];
+    if of_key.iter().any(|words| said.contains(words)) {
+        LinkError::HostKey { said }
+    } else if said.contains("Permission denied") || said.contains("Too many authentication failures") {
+        LinkError::Refused { said }
+    } else {
+        LinkError::Unreachable { said: if said.is_empty() { "ssh gave no reason".to_owned() } else { said } }
+    }
+}
+
+enum Started {
+    There(Box<Agent>),
+    /// Why not.
+    Not(String),
+}
+
+/// An agent that has said that it is there.
+struct Agent {
+    to: File,
+    from: BufReader<File>,
+    last_words: LastWords,
+    agent: openssh::Child<Arc<Session>>,
+}
+
+/// Starts an agent: the executable that was copied there, else the one on the PATH.
+fn start(runtime: &Runtime, session: &Arc<Session>) -> Result<Started, LinkError> {
+    let (near_in, far_in) = pipe()?;
+    let (far_out, near_out) = pipe()?;
+    let (far_err, near_err) = pipe()?;
+    let script = format!("b={}\n[ -x \"$b\" ] || b=bystander\nexec \"$b\" {}", upload::place()?, super::agent::ARGUMENT);
+    let mut command = Arc::clone(session).arc_command("sh");
+    command.arg("-c").arg(script);
+    command.stdin(Stdio::from(near_in)).stdout(Stdio::from(near_out)).stderr(Stdio::from(near_err));
+    let agent = runtime.block_on(async { command.spawn().await }).map_err(|error| LinkError::Broken(chain(&error)))?;
+    drop(command);
+    let last_words = LastWords::of(File::from(far_err));
+    let mut from = BufReader::new(File::from(far_out));
+    let (greeted, greeting) = mpsc::channel();
+    // A far end that says nothing must not hold us: the thread ends with the connection.
+    thread::spawn(move || drop(greeted.send(greet(&mut from).map(|greeting| (greeting, from)))));
+    match greeting.recv_timeout(GREET) {
+        Ok(Ok((Some((protocol, version)), from))) if protocol == PROTOCOL.to_string() && version == VERSION => {
+            Ok(Started::There(Box::new(Agent { to: File::from(far_in), from, last_words, agent })))
+        }
+        Ok(Ok((Some((protocol, version)), _))) if version == VERSION => {
+            Ok(Started::Not(format!("bystander {version} there speaks protocol {protocol}, this one {PROTOCOL}")))
+        }
+        Ok(Ok((Some((_, version)), _))) => Ok(Started::Not(format!("bystander there has version {version}, this one {VERSION}"))),
+        Ok(Ok((None, _))) => {
+            let said = last_words.when_ended();
+            let missing = said.contains("not found") || said.contains("No such file");
+            Ok(Started::Not(match said.lines().last() {
+                Some(_) if missing => "there is no bystander there".to_owned(),
+                Some(last) => format!("bystander there says: {last}"),
+                None => "there is no bystander there".to_owned(),
+            }))
+        }
+        Ok(Err(error)) => Err(LinkError::Broken(error.to_string())),
+        Err(_) => Err(LinkError::Broken(format!("the agent has not answered for {} s", GREET.as_secs()))),
+    }
+}
+
+/// Reads up to the greeting: protocol and version; `None` where there is none.
+fn greet(from: &mut BufReader<File>) -> io::Result<Option<(String, String)>> {
+    let mut noise = 0;
+    while noise < MOST_NOISE {
+        let mut line = Vec::new();
+        let most = (MOST_NOISE - noise) as u64;
+        let read = from.by_ref().take(most).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        noise += read;
+        let line = String::from_utf8_lossy(&line);
+        if let Some(at) = line.find(GREETING) {
+            let mut words = line[at + GREETING.len()..].split_whitespace();
+            if let (Some(protocol), Some(version)) = (words.next(), words.next()) {
+                return Ok(Some((protocol.to_owned(), version.to_owned())));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Reads messages on a thread of its own.
+fn listen(mut from: BufReader<File>, last_words: LastWords) -> Receiver<Heard> {
+    let (told, heard) = mpsc::sync_channel(64);
+    thread::spawn(move || {
+        loop {
+            let end = match frame::read::<Told>(&mut from) {
+                Ok(Some((message, body))) => {
+                    if told.send(Heard::Told(message, body)).is_err() {
+                        return;
+                    }
+                    continue;
+                }
+                Ok(None) => last_words.when_ended().lines().last().unwrap_or("the connection ended").to_owned(),
+                Err(error) => chain(&error),
+            };
+            let _nobody = told.send(Heard::End(end));
+            return;
+        }
+    });
+    heard
+}
+
+/// What the far end, or SSH, says on standard error at last.
+#[derive(Clone)]
+struct LastWords {
+    said: Arc<Mutex<Vec<u8>>>,
+    ended: Arc<Mutex<Option<Receiver<()>>>>,
+}
+
+impl LastWords {
+    fn of(mut from: File) -> Self {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (ending, ended) = mpsc::channel();
+        let kept = Arc::clone(&said);
+        thread::spawn(move || {
+            let _ending: mpsc::Sender<()> = ending;
+            let mut buffer = [0; 1024];
+            while let Ok(read @ 1..) = from.read(&mut buffer) {
+                let mut said = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                said.extend(&buffer[..read]);
+                let over = said.len().saturating_sub(LAST_WORDS);
+                said.drain(..over);
+            }
+        });
+        Self { said, ended: Arc::new(Mutex::new(Some(ended))) }
+    }
+
+    /// What was said, once the other side has let go of the stream.
+    fn when_ended(&self) -> String {
+        if let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _end = ended.recv_timeout(Duration::from_secs(2));
+        }
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&said);
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A pipe: the end to read from, and the end to write to.
+fn pipe() -> Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd), LinkError> {
+    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| LinkError::Local(errno.into()))
+}
+
+/// Runs a script at the far end with some bytes as its standard input; gives what it prints.
+pub(super) fn script(runtime: &Runtime, session: &Session, text: &str, input: Option<File>) -> Result<String, LinkError> {
+    let mut command = session.command("sh");
+    command.arg("-c").arg(text);
+    match input {
+        Some(file) => command.stdin(Stdio::from(file)),
+        None => command.stdin(Stdio::null()),
+    };
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = runtime.block_on(async { command.output().await }).map_err(|error| LinkError::Broken(chain(&error)))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason was given").to_owned();
+    Err(LinkError::NoAgent { why: last })
+}

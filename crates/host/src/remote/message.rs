@@ -1,0 +1,271 @@
+//! What the two ends say to each other. Both are of the same version, or do not talk ([`greeting`]).
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the messages: it changes with any of them, and with what jobs keep on the far disk.
+pub const PROTOCOL: u32 = 1;
+/// The version of the executable.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How the line begins with which an agent says that it is there.
+pub const GREETING: &str = "bystander-agent ";
+
+/// The first line of an agent: what comes before it is what a shell of the far end prints at its start.
+#[must_use]
+pub fn greeting() -> String {
+    format!("{GREETING}{PROTOCOL} {VERSION}\n")
+}
+
+/// One word of a command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// As it is, in bytes.
+    Bytes(Vec<u8>),
+    /// The path of a file that is written there first: the next so many bytes of the message's body.
+    File {
+        /// Its length in bytes.
+        length: usize,
+        /// Its name, which messages show.
+        name: Vec<u8>,
+    },
+}
+
+impl Word {
+    /// A word as it is.
+    #[must_use]
+    pub fn of(word: impl Into<OsString>) -> Self {
+        Self::Bytes(word.into().into_vec())
+    }
+}
+
+/// What the near end prints on: no variable tells it, since the program would see that.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Screen {
+    /// Columns, where they are known.
+    pub columns: Option<usize>,
+    /// Whether it shows colours.
+    pub colour: bool,
+    /// What follows `bystander show RUN` so that it finds a run here.
+    pub again: String,
+}
+
+/// A command of this executable that is to be carried out at the far end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// Its name, which the near end has chosen: the same name is never started twice.
+    pub job: String,
+    /// The words after the executable's name.
+    pub words: Vec<Word>,
+    /// How it prints.
+    pub screen: Screen,
+    /// The folder that it runs in, as bytes; `None` is the home directory, a relative one begins there.
+    pub folder: Option<Vec<u8>>,
+    /// Seconds that it goes on without a near end.
+    pub lease_s: u64,
+}
+
+/// What the near end says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// Names the near state directory, whose jobs and records the agent keeps apart from others'. Comes first.
+    Open {
+        /// Its name, of letters and digits.
+        near: String,
+    },
+    /// Asks for the time and renews the lease of what is followed.
+    Ping {
+        /// Comes back in the answer.
+        token: u64,
+    },
+    /// Starts a command; where one of that name was started, nothing is done.
+    Start(Start),
+    /// Sends what a command has printed, from a place in it on, and goes on doing so until it ends.
+    Follow {
+        /// The command.
+        job: String,
+        /// Bytes of its output that have arrived.
+        from: u64,
+    },
+    /// Sends a signal to a command; it is not answered.
+    Signal {
+        /// The command.
+        job: String,
+        /// The signal's number.
+        signal: i32,
+    },
+    /// Removes everything of a command that has ended.
+    Forget {
+        /// The command.
+        job: String,
+    },
+    /// Lists the commands that are there.
+    Jobs,
+    /// Lists the runs that are recorded there.
+    Runs,
+    /// Sends events of a run.
+    Events {
+        /// The run.
+        run: String,
+        /// Events that have arrived.
+        after: u64,
+    },
+    /// Lists the files that a run keeps.
+    Kept {
+        /// The run.
+        run: String,
+    },
+    /// Sends a part of a file that a run keeps.
+    Part {
+        /// Its path in the state directory.
+        path: PathBuf,
+        /// Bytes that have arrived.
+        from: u64,
+    },
+}
+
+/// A file that a run keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptFile {
+    /// Its path in the state directory.
+    pub path: PathBuf,
+    /// Bytes.
+    pub length: u64,
+    /// SHA-256 in hex.
+    pub sha256: String,
+}
+
+/// A run that is recorded at the far end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarRun {
+    /// Its id.
+    pub id: String,
+    /// Its experiment file, as bytes.
+    pub file: Vec<u8>,
+    /// The hash of that file.
+    pub spec_sha256: String,
+    /// When it began: nanoseconds since 1970, by the far clock.
+    pub created_ns: u64,
+    /// Events that it has.
+    pub events: u64,
+}
+
+/// How a command stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It runs.
+    Running,
+    /// It ended.
+    Ended(JobEnd),
+    /// Its warden is gone without a word: killed, or the machine was started anew.
+    Lost,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEnd {
+    /// Its exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether it was ended since nobody had asked for it within its lease.
+    pub abandoned: bool,
+    /// Why it could not be started, if it could not.
+    pub unstarted: Option<String>,
+    /// Bytes that it printed and that could not be kept.
+    pub lost_bytes: u64,
+    /// Why they could not.
+    pub lost_why: Option<String>,
+}
+
+/// A command as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarJob {
+    /// Its name.
+    pub job: String,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+/// What the agent says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// The answer to [`Ask::Open`].
+    Opened {
+        /// The name of the machine.
+        machine: String,
+        /// The state directory of these jobs and records.
+        state: PathBuf,
+        /// The home directory.
+        home: PathBuf,
+        /// Bytes that are free where the state directory is.
+        free_bytes: Option<u64>,
+    },
+    /// The answer to [`Ask::Ping`].
+    Pong {
+        /// The token of the question.
+        token: u64,
+        /// Nanoseconds since 1970 by the far clock.
+        now_ns: u64,
+    },
+    /// The command was started, now or before.
+    Started {
+        /// The command.
+        job: String,
+    },
+    /// What a command has printed: records of [`super::job`] as the body.
+    Output {
+        /// The command.
+        job: String,
+        /// Where the body begins in all that it printed.
+        from: u64,
+    },
+    /// A command ended, and all that it printed was sent.
+    Ended {
+        /// The command.
+        job: String,
+        /// How.
+        standing: Standing,
+    },
+    /// Nothing of the command is there any more.
+    Forgotten,
+    /// The answer to [`Ask::Jobs`].
+    Jobs(Vec<FarJob>),
+    /// The answer to [`Ask::Runs`].
+    Runs(Vec<FarRun>),
+    /// The answer to [`Ask::Events`]: one event a line in the body.
+    Events {
+        /// How many.
+        count: u64,
+    },
+    /// The answer to [`Ask::Kept`].
+    Kept(Vec<KeptFile>),
+    /// The answer to [`Ask::Part`]: bytes as the body; none at the end of the file.
+    Part,
+    /// What was asked could not be done.
+    Failed {
+        /// What, as the end of "failed to".
+        what: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The path that bytes are.
+#[must_use]
+pub fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
+/// The bytes that a path is.
+#[must_use]
+pub fn bytes(path: &std::path::Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().to_vec()
+}

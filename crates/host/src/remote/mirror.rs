@@ -1,0 +1,240 @@
+//! Copies the record of far runs into the near state directory: events by their number, then files by their hash.
+//!
+//! Events keep their order and get the near clock's times, by one offset for a whole run, so that what is sent twice is the same twice. What is there
+//! already is never asked for again, so that a copy that broke off goes on where it was.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use bystander_model::event::Event;
+use bystander_model::ids::{RunId, TimeNs};
+use bystander_store::{RunRecord, RunStatus, StateDir, StateError, Store, StoreError, output};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::clock::Offset;
+use super::link::{Link, LinkError};
+use super::message::{Ask, FarRun, KeptFile, Told, path};
+
+/// What a run's folder says of the machine that it ran on.
+const FAR_FILE: &str = "far.json";
+
+/// Where a run ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RanOn {
+    /// The address, without a folder.
+    pub address: String,
+    /// What the machine calls itself.
+    pub machine: String,
+    /// How far its clock was from the clock here; the times of the run are the clock's here by that.
+    pub offset: Offset,
+    /// Events that were there when every file of the run had arrived.
+    pub complete: Option<u64>,
+}
+
+impl RanOn {
+    /// Where a run ran, if it was not here.
+    ///
+    /// # Errors
+    /// The file that says so cannot be read.
+    pub fn of(state: &StateDir, run: &RunId) -> io::Result<Option<Self>> {
+        match fs::read(state.run_dir(run).join(FAR_FILE)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn keep(&self, state: &StateDir, run: &RunId) -> Result<(), MirrorError> {
+        let folder = state.run_dir(run);
+        let to = folder.join(FAR_FILE);
+        let written = fs::create_dir_all(&folder).and_then(|()| replace(&to, &serde_json::to_vec_pretty(self)?));
+        written.map_err(|source| MirrorError::Disk { path: to, source })
+    }
+}
+
+/// Why a record could not be copied.
+#[derive(Debug, Error)]
+pub enum MirrorError {
+    /// The connection broke, or the far end could not read its record.
+    #[error("get the record")]
+    Link(#[from] LinkError),
+    /// The record here cannot be written.
+    #[error("write the record here")]
+    Store(#[from] StoreError),
+    /// The state directory here cannot be used.
+    #[error("use the state directory here")]
+    State(#[from] StateError),
+    /// A file here cannot be written.
+    #[error("write {}", .path.display())]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// An event that arrived is none.
+    #[error("read an event of {run}")]
+    Unreadable {
+        /// Its run.
+        run: String,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// A file is another one than was announced.
+    #[error("{} arrived with another hash than it has there", .0.display())]
+    Hash(PathBuf),
+}
+
+/// The near side of a copy.
+pub struct Mirror<'a> {
+    /// The state directory here.
+    pub state: &'a StateDir,
+    /// Its record.
+    pub store: &'a mut Store,
+    /// The machine that is copied from, as it is kept.
+    pub address: String,
+}
+
+impl Mirror<'_> {
+    /// Copies events that have come since; gives the runs that have any.
+    ///
+    /// # Errors
+    /// The link breaks, or the record cannot be written; what has arrived stays.
+    pub fn events(&mut self, link: &mut Link) -> Result<Vec<RunId>, MirrorError> {
+        let (told, _) = link.ask(&Ask::Runs, &[])?;
+        let Told::Runs(runs) = told else { return Err(LinkError::Confused.into()) };
+        let mut changed = Vec::new();
+        // Oldest first, so that the newest run there is the newest here.
+        for far in runs.iter().rev() {
+            let id = RunId(far.id.clone());
+            let mut have = self.have(&id)?;
+            if have < far.events {
+                let ran = self.ran_on(&id, link)?;
+                while have < far.events {
+                    let arrived = self.page(far, have, &ran, link)?;
+                    if arrived == 0 {
+                        break;
+                    }
+                    have += arrived;
+                }
+                changed.push(id);
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Copies what runs keep in files, of all runs whose files have not arrived.
+    ///
+    /// # Errors
+    /// As [`Mirror::events`]; a file whose hash is another is not kept.
+    pub fn files(&mut self, link: &mut Link) -> Result<(), MirrorError> {
+        let (told, _) = link.ask(&Ask::Runs, &[])?;
+        let Told::Runs(runs) = told else { return Err(LinkError::Confused.into()) };
+        for far in runs {
+            let id = RunId(far.id.clone());
+            let mut ran = self.ran_on(&id, link)?;
+            if ran.complete == Some(far.events) {
+                continue;
+            }
+            let (told, _) = link.ask(&Ask::Kept { run: far.id.clone() }, &[])?;
+            let Told::Kept(files) = told else { return Err(LinkError::Confused.into()) };
+            files.iter().try_for_each(|file| self.file(file, link))?;
+            ran.complete = Some(far.events);
+            ran.keep(self.state, &id)?;
+        }
+        Ok(())
+    }
+
+    /// Events of a run that are here.
+    fn have(&self, run: &RunId) -> Result<u64, MirrorError> {
+        match self.store.event_count(run) {
+            Ok(count) => Ok(count),
+            Err(StoreError::UnknownRun { .. }) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where a run ran; settled with its first event.
+    fn ran_on(&self, run: &RunId, link: &Link) -> Result<RanOn, MirrorError> {
+        let known =
+            RanOn::of(self.state, run).map_err(|source| MirrorError::Disk { path: self.state.run_dir(run).join(FAR_FILE), source })?;
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let machine = link.opened().machine.clone();
+        let ran = RanOn { address: self.address.clone(), machine, offset: link.offset(), complete: None };
+        ran.keep(self.state, run)?;
+        Ok(ran)
+    }
+
+    /// The next events of a run; gives how many.
+    fn page(&mut self, far: &FarRun, after: u64, ran: &RanOn, link: &mut Link) -> Result<u64, MirrorError> {
+        let (told, lines) = link.ask(&Ask::Events { run: far.id.clone(), after }, &[])?;
+        let Told::Events { count } = told else { return Err(LinkError::Confused.into()) };
+        let mut events = Vec::new();
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let event: Event = serde_json::from_slice(line).map_err(|source| MirrorError::Unreadable { run: far.id.clone(), source })?;
+            events.push(Event { time: TimeNs(ran.offset.here(event.time.0)), ..event });
+        }
+        if after == 0 {
+            let record = RunRecord {
+                id: RunId(far.id.clone()),
+                file: path(&far.file),
+                spec_sha256: far.spec_sha256.clone(),
+                created: TimeNs(ran.offset.here(far.created_ns)),
+                status: RunStatus::Running,
+            };
+            self.store.create_run(&record, &events)?;
+        } else {
+            self.store.append_all(&events)?;
+        }
+        Ok(count)
+    }
+
+    /// One file, unless it is here.
+    fn file(&self, file: &KeptFile, link: &mut Link) -> Result<(), MirrorError> {
+        let to = self.state.path().join(&file.path);
+        let disk = |source| MirrorError::Disk { path: to.clone(), source };
+        if to.metadata().is_ok_and(|found| found.len() == file.length) && output::sha256_file(&to).map_err(disk)? == file.sha256 {
+            return Ok(());
+        }
+        fs::create_dir_all(to.parent().unwrap_or(Path::new("."))).map_err(disk)?;
+        let part = unfinished(&to);
+        let mut writing = OpenOptions::new().create(true).append(true).open(&part).map_err(disk)?;
+        let mut have = writing.metadata().map_err(disk)?.len();
+        while have < file.length {
+            let (told, bytes) = link.ask(&Ask::Part { path: file.path.clone(), from: have }, &[])?;
+            if told != Told::Part || bytes.is_empty() {
+                break;
+            }
+            writing.write_all(&bytes).map_err(disk)?;
+            have += bytes.len() as u64;
+        }
+        writing.sync_data().map_err(disk)?;
+        if output::sha256_file(&part).map_err(disk)? != file.sha256 {
+            fs::remove_file(&part).map_err(disk)?;
+            return Err(MirrorError::Hash(file.path.clone()));
+        }
+        fs::rename(&part, &to).map_err(disk)
+    }
+}
+
+/// Where a file lies until it is whole.
+fn unfinished(to: &Path) -> PathBuf {
+    let mut name = to.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    to.with_file_name(name)
+}
+
+/// Writes a file, whole or not at all.
+pub(super) fn replace(to: &Path, bytes: &[u8]) -> io::Result<()> {
+    let part = unfinished(to);
+    let mut file = File::create(&part)?;
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    fs::rename(part, to)
+}
