@@ -27,8 +27,28 @@ pub(crate) struct Args {
     /// The state directory [default: `.bystander` beside the experiment file, or in the working directory].
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Where a verb is carried out.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "On another machine")]
+pub(crate) struct RemoteArgs {
+    /// Do it on another machine, over SSH: `ssh://user@host[:port][/folder]`. For `run`, `watch`, `patch`, `memory` and `doctor`.
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub(crate) on: Option<String>,
+    /// With --on, a configuration of SSH other than yours.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) ssh_config: Option<PathBuf>,
+    /// With --on, how long a command goes on there once nobody here has asked for it, such as `30m` (the default).
+    #[arg(long, global = true, value_name = "TIME")]
+    pub(crate) lease: Option<String>,
+    /// With --on, never copy this executable there.
+    #[arg(long, global = true)]
+    pub(crate) no_upload: bool,
 }
 
 /// The verbs.
@@ -73,6 +93,9 @@ pub(crate) struct RunArgs {
     /// Print every trial with its evidence.
     #[arg(long)]
     pub(crate) why: bool,
+    /// The path that the file counts as: a copy that another machine has sent.
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub(crate) counts_as: Option<PathBuf>,
 }
 
 /// Arguments of `watch`.

@@ -32,9 +32,16 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == bystander_traffic::ARGUMENT) {
         return commands::traffic();
     }
-    let args = match args::Args::try_parse() {
+    if std::env::args_os().nth(1).is_some_and(|first| first == bystander_host::remote::agent::ARGUMENT) {
+        return bystander_host::remote::agent::main();
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == bystander_host::remote::warden::ARGUMENT) {
+        return bystander_host::remote::warden::main();
+    }
+    let (words, is_far) = commands::far_job(std::env::args_os().collect());
+    let args = match args::Args::try_parse_from(&words) {
         Ok(args) => args,
         Err(error) => return output::usage(&error),
     };
-    commands::run(args)
+    if is_far { commands::run(args) } else { commands::run_anywhere(args) }
 }

@@ -7,6 +7,7 @@ mod owners;
 mod places;
 mod plan;
 mod progress;
+mod remote;
 mod runs;
 mod samples_file;
 mod stopping;
@@ -42,6 +43,7 @@ use crate::failure::{Failure, Kind, exit};
 pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use memory::{MemoryLive, ProgramWords};
 pub(crate) use progress::Progress;
+pub(crate) use remote::{clock, counts_as, print_as_told};
 pub(crate) use samples_file::SamplesFile;
 pub(crate) use stopping::Voice;
 
@@ -66,6 +68,9 @@ impl Output {
 
     fn style(&self, to: &(impl io::IsTerminal + std::os::fd::AsFd)) -> Style {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        if let Some(told) = remote::told() {
+            return told.style;
+        }
         let colour = to.is_terminal() && !dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         // What the user says comes before what the terminal says; where there is none, a width that a page can hold.
         let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -95,9 +100,11 @@ impl Output {
     }
 
     fn json(&mut self, value: &impl serde::Serialize) {
-        // Every type that is printed has a form in JSON; a path that is no text is the one thing that can have none.
-        let value = serde_json::to_value(value).unwrap_or_default();
-        self.data(format!("{value}\n").as_bytes());
+        match serde_json::to_string(value) {
+            Ok(text) => self.data(format!("{text}\n").as_bytes()),
+            // Every type that is printed has a form in JSON; a path that is no text is the one thing that can have none.
+            Err(error) => drop(self.lost.get_or_insert(io::Error::other(error))),
+        }
     }
 
     /// Prints what came of built-in traffic, in one line.
@@ -133,6 +140,10 @@ impl Output {
         let text = if why { bystander_report::why(report, &style) } else { bystander_report::text_again(report, &style, &again) };
         self.data(text.as_bytes());
         let why = if why { "" } else { " --why" };
+        if remote::told().is_some() {
+            // The record goes where this is shown, and is told from there.
+            return;
+        }
         self.say(&format!("record: {} (bystander show {shown}{why}{option})", lies.display()));
     }
 
@@ -158,6 +169,12 @@ impl Output {
         }
         let style = self.style(&io::stdout());
         self.data(bystander_report::patch_text(&owners::named(report), &style).as_bytes());
+        for host in &report.hosts {
+            self.data(remote::heading(host).as_bytes());
+            if host.unreachable.is_none() || host.as_of.is_some() {
+                self.data(bystander_report::patch_text(&host.report, &style).as_bytes());
+            }
+        }
     }
 
     /// Prints what is staged for a commit.
@@ -208,7 +225,7 @@ impl Output {
         for file in problems.iter().filter_map(|problem| problem.file.clone()) {
             // A file that cannot be read any more is named without its text.
             if !sources.contains_key(&file)
-                && let Ok(text) = std::fs::read_to_string(&file)
+                && let Ok(text) = std::fs::read_to_string(remote::lies_at(&file))
             {
                 sources.insert(file, text);
             }
@@ -414,6 +431,9 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 
 /// What `show` must be given to find a state directory from here; nothing where it looks there by itself.
 pub(crate) fn state_option(state: &Path) -> String {
+    if let Some(told) = remote::told() {
+        return told.again.clone();
+    }
     let found = bystander_store::StateDir::find(Path::new("."));
     if found.is_ok_and(|found| found.is_some_and(|found| found.path() == state)) {
         return String::new();

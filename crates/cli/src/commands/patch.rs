@@ -16,6 +16,7 @@ use bystander_model::patch::{DiffReport, EditState, EditStatus, PatchNote, Patch
 use bystander_store::StateDir;
 
 use crate::args::PatchCommand;
+use crate::commands::on::elsewhere;
 use crate::failure::{Failure, exit};
 use crate::output::Output;
 use crate::state;
@@ -50,12 +51,17 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
             report.edits.extend(seen.edits);
             report.unseen = seen.unseen;
             report.notes.extend(hits::notes(&report.edits));
+            if let Some(state) = &state {
+                report.hosts = elsewhere(state, output)?;
+            }
         }
         PatchCommand::Verify(args) => verify::verify(args, journal.as_ref(), state.as_ref(), &mut report)?,
         _ => {}
     }
     let nothing_live = report.edits.iter().all(|edit| edit.state == EditState::Reverted);
-    report.clean = report.problems.is_empty() && nothing_live && report.notes.iter().all(|note| !verify::is_debugger(note));
+    // A machine that cannot be asked may hold more than was seen.
+    let elsewhere = report.hosts.iter().all(|host| host.report.clean && host.unreachable.is_none());
+    report.clean = elsewhere && report.problems.is_empty() && nothing_live && report.notes.iter().all(|note| !verify::is_debugger(note));
     output.patch(&report);
     Ok(ExitCode::from(if report.clean { exit::ANSWERED } else { exit::FAILED }))
 }

@@ -25,7 +25,7 @@ use super::Place;
 use crate::answered;
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::recording::Recording;
 use crate::{interrupt, old_logs, other_runs, reading, state};
 
@@ -34,7 +34,7 @@ const SPECIFICATION: &str = "the experiment file";
 
 /// Runs an experiment.
 pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
-    let checked = read(&args.file)?;
+    let checked = read(&args.file, args.counts_as.as_deref())?;
     output.problems(&checked.warnings);
     let mut plan = if args.aa { aa::of(checked.plan) } else { checked.plan };
     if args.seed.is_some() {
@@ -89,9 +89,15 @@ fn answer_to_ctrl_c(plan: &Plan, output: &Output) -> impl Fn(u32) + Send + 'stat
     move |count| voice.stopping(count, grace)
 }
 
-fn read(file: &Path) -> Result<spec::Checked, Failure> {
+/// Reads the experiment file, which may be a copy that counts as another one.
+pub(in crate::commands) fn read(file: &Path, counts_as: Option<&Path>) -> Result<spec::Checked, Failure> {
     let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    spec::read(&path).map_err(|problems| Failure::user(format!("failed to read the experiment file {}", file.display())).problems(problems))
+    if let Some(counts_as) = counts_as {
+        output::counts_as(counts_as, &path);
+    }
+    let shown = counts_as.unwrap_or(file);
+    spec::read_as(&path, counts_as.unwrap_or(&path))
+        .map_err(|problems| Failure::user(format!("failed to read the experiment file {}", shown.display())).problems(problems))
 }
 
 /// Leaves refused instruments out where the plan says so, and refuses the run otherwise.

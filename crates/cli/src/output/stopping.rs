@@ -19,10 +19,16 @@ impl Voice {
 
     /// Answers the `count`th request to stop; `grace` is what programs are given between SIGTERM and SIGKILL.
     pub(crate) fn stopping(&self, count: u32, grace: Duration) {
-        let Some(text) = words(count, grace) else { return };
+        if let Some(text) = words(count, grace) {
+            self.say(&text);
+        }
+    }
+
+    /// Says something to the person who watches.
+    pub(crate) fn say(&self, text: &str) {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(lines) => lines.suspend(|| super::talk(&text)),
-            None => super::talk(&text),
+            Some(lines) => lines.suspend(|| super::talk(text)),
+            None => super::talk(text),
         }
     }
 }

@@ -39,6 +39,8 @@ mod patch_expire;
 mod patch_staged;
 mod provenance;
 mod ready;
+mod remote;
+mod remote_faults;
 mod resume;
 mod secrets;
 mod show;

@@ -1,0 +1,228 @@
+//! `--on ssh://…`: a verb that is carried out on another machine, by the same executable, as if it had been typed there.
+//!
+//! What is typed travels as bytes in a message; files that it names for their text travel with it. What it prints comes back as it is printed. The record
+//! of a run comes back as events and files, and is told from the state directory here.
+
+mod follow;
+mod near;
+mod record;
+mod words;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bystander_host::remote::job::Stream;
+use bystander_host::remote::link::Options;
+use bystander_host::remote::message::{JobEnd, Screen, Standing, Start, Word};
+use bystander_host::remote::warden::JOB_ARGUMENT;
+use bystander_model::address::Address;
+
+use crate::args::{Args, Command, MemoryCommand, PatchCommand, RemoteArgs};
+use crate::failure::{Failure, exit};
+use crate::output::{self, Output};
+use follow::Session;
+use near::Near;
+
+pub(super) use near::elsewhere;
+
+/// The shortest lease: a sign of life is sent every 2 s, and may be late.
+const LEAST_LEASE: Duration = Duration::from_secs(5);
+/// How long a command goes on there without anybody here, where nobody says.
+const DEFAULT_LEASE: Duration = Duration::from_secs(30 * 60);
+
+/// A verb on another machine.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) address: Address,
+    lease: Duration,
+    config: Option<PathBuf>,
+    upload: bool,
+}
+
+/// The machine that was asked for; `None` is this one.
+pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
+    let RemoteArgs { on, ssh_config, lease, no_upload } = &args.remote;
+    let of_file = match &args.command {
+        Command::Run(run) if run.file.is_file() => super::run::read(&run.file, None).map(|checked| checked.remote).unwrap_or_default(),
+        _ => bystander_lab::spec::Remote::default(),
+    };
+    let on = on.as_deref().map(|on| on.parse::<Address>().map_err(|error| not_an_address(on, &error))).transpose()?;
+    let lease = lease.as_deref().map(span).transpose()?.or(of_file.lease);
+    let Some(address) = on.or(of_file.on) else {
+        let lone = [
+            (lease.is_some() && args.remote.lease.is_some(), "--lease"),
+            (ssh_config.is_some(), "--ssh-config"),
+            (*no_upload, "--no-upload"),
+        ];
+        return match lone.iter().find(|(given, _)| *given) {
+            Some((_, option)) => {
+                Err(Failure::user(format!("{option} says nothing without --on")).hint("name a machine with --on ssh://user@host"))
+            }
+            None => Ok(None),
+        };
+    };
+    if let Some(verb) = stays_here(&args.command) {
+        return Err(Failure::user(format!("failed to do `{verb}` on {}: it reads what is here", address.machine()))
+            .hint(format!("leave out --on: the record of a run there comes back, and `bystander {verb}` shows it")));
+    }
+    let config = ssh_config.clone();
+    let lease = lease.unwrap_or(DEFAULT_LEASE);
+    if lease < LEAST_LEASE {
+        return Err(Failure::user(format!("failed to use a lease of {lease:?}: it is shorter than {} s", LEAST_LEASE.as_secs()))
+            .hint("a sign of life is sent every 2 s, and may be late"));
+    }
+    Ok(Some(Wanted { address, lease, config, upload: !no_upload }))
+}
+
+fn not_an_address(on: &str, error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::user(format!("failed to read the address {on}")).because(error)
+}
+
+fn span(text: &str) -> Result<Duration, Failure> {
+    bystander_lab::spec::duration::parse(text).filter(|span| !span.is_zero()).ok_or_else(|| {
+        Failure::user(format!("failed to read the lease {text}: it is no span of time")).hint("write it such as 30m, 90s or 12h")
+    })
+}
+
+/// The verb, where it is one that reads what is here.
+fn stays_here(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Show(_) => Some("show"),
+        Command::Export(_) => Some("export"),
+        Command::Patch(PatchCommand::Verify(args)) if args.staged => Some("patch verify --staged"),
+        _ => None,
+    }
+}
+
+/// The words of a command that a warden has started, and whether it was one: `far-job COLUMNS COLOUR AGAIN WORD…`.
+pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
+    if words.get(1).is_none_or(|first| first != JOB_ARGUMENT) {
+        return (words, false);
+    }
+    // The warden keeps what is printed and decides how long this goes on: without it, nothing may go on. A warden that is gone already is seen by the
+    // first thing that is printed.
+    let _unsupported = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::INT));
+    let columns = words.get(2).and_then(|columns| columns.to_str()?.parse().ok());
+    let again = words.get(4).map(|again| again.to_string_lossy().into_owned()).unwrap_or_default();
+    output::print_as_told(columns, words.get(3).is_some_and(|colour| colour == "colour"), again);
+    (words[..1].iter().chain(words.iter().skip(5)).cloned().collect(), true)
+}
+
+/// Carries a verb out there.
+pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<ExitCode, Failure> {
+    let near = near_of(args)?;
+    let options = Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned() };
+    let mut session = Session::open(wanted.address.clone(), options, output)?;
+    near.know(&wanted.address, wanted.config.as_deref())?;
+    let done = match &args.command {
+        Command::Run(run) if !run.dry_run => record::run(args, run, wanted, &near, &mut session, output),
+        Command::Watch(watch) if watch.list.is_none() => record::watch(args, wanted, &near, &mut session, output),
+        command => plain(args, command, wanted, &near, &mut session, output),
+    };
+    if leaves_edits(&args.command) {
+        near.remember(&mut session, &wanted.address);
+    }
+    done
+}
+
+/// Whether a verb may leave edits there, or take them back.
+fn leaves_edits(command: &Command) -> bool {
+    matches!(command, Command::Run(_) | Command::Patch(PatchCommand::Apply(_) | PatchCommand::Revert { .. } | PatchCommand::Status))
+}
+
+/// What is kept here of a verb: beside an experiment file, in the working directory, or for verbs that keep nothing, with the user's state.
+fn near_of(args: &Args) -> Result<Near, Failure> {
+    let named = args.state.as_deref();
+    match &args.command {
+        Command::Run(run) => Near::of_state(&named.map_or_else(|| bystander_store::StateDir::beside(&absolute(&run.file)), Path::to_owned)),
+        Command::Watch(_) | Command::Patch(_) => {
+            Near::of_state(&named.map_or_else(|| PathBuf::from(bystander_store::state::STATE_NAME), Path::to_owned))
+        }
+        _ => Near::of_user(),
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A verb whose answer is what it prints.
+fn plain(
+    args: &Args,
+    command: &Command,
+    wanted: &Wanted,
+    near: &Near,
+    session: &mut Session,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    if let Command::Memory(MemoryCommand::Explain(explain)) = command
+        && explain.logs.iter().any(|log| log == "-")
+    {
+        return Err(Failure::user("failed to read standard input there: it is here").hint("leave out --on: `memory explain -` reads here"));
+    }
+    let (words, body) = match command {
+        Command::Run(run) => record::sent(args, run, wanted, session).map(|sent| (sent.words, sent.body))?,
+        _ => words::typed(std::env::args_os().skip(1), &session.opened().state)?,
+    };
+    let start = start(near.new_job(verb(command)), words, wanted, near, output);
+    let ended = session.carry_out(&start, &body, 0, &mut |stream, bytes| output.passed_on(stream == Stream::Out, bytes))?;
+    session.forget(&start.job)?;
+    code(&ended, wanted)
+}
+
+/// What is asked of the far end.
+fn start(job: String, words: Vec<Word>, wanted: &Wanted, near: &Near, output: &Output) -> Start {
+    let (columns, colour) = output.screen();
+    let again = near.state().map(|state| output::state_option(state.path())).unwrap_or_default();
+    let folder = wanted.address.folder.as_deref().map(bystander_host::remote::message::bytes);
+    Start { job, words, screen: Screen { columns, colour, again }, folder, lease_s: wanted.lease.as_secs().max(1) }
+}
+
+fn verb(command: &Command) -> &'static str {
+    match command {
+        Command::Run(_) => "run",
+        Command::Watch(_) => "watch",
+        Command::Patch(_) => "patch",
+        Command::Memory(_) => "memory",
+        Command::Doctor(_) => "doctor",
+        Command::Show(_) | Command::Export(_) => "show",
+    }
+}
+
+/// The exit code of a command that ended there; a failure where there is none.
+fn code(standing: &Standing, wanted: &Wanted) -> Result<ExitCode, Failure> {
+    let on = wanted.address.machine();
+    let end = match standing {
+        Standing::Ended(end) => end,
+        Standing::Running | Standing::Lost => {
+            return Err(Failure::environment(format!(
+                "failed to learn how the command on {on} ended: whoever looked after it there is gone"
+            ))
+            .hint("it was killed, or the machine was started anew; the same command goes on with what was recorded"));
+        }
+    };
+    if let Some(why) = &end.unstarted {
+        return Err(Failure::user(format!("failed to start the command on {on}: {why}"))
+            .hint("the address may name a folder: ssh://user@host/folder; without one commands run in the home directory"));
+    }
+    if let Some(why) = &end.lost_why {
+        return Err(Failure::environment(format!("failed to keep what the command on {on} printed: {} bytes are lost", end.lost_bytes))
+            .hint(format!("on {on}: {why}; make room in its state directory and run the same command again")));
+    }
+    ended(end, &on)
+}
+
+fn ended(end: &JobEnd, on: &str) -> Result<ExitCode, Failure> {
+    if end.abandoned {
+        return Err(Failure::environment(format!("the command on {on} was stopped: nobody here had asked for it within its lease"))
+            .hint("the same command goes on with what was recorded; --lease gives it more time"));
+    }
+    match (end.code.and_then(|code| u8::try_from(code).ok()), end.signal) {
+        (Some(code), _) => Ok(ExitCode::from(code)),
+        (None, Some(signal)) => Err(Failure::environment(format!("the command on {on} was ended by signal {signal}"))
+            .hint("somebody there has killed it, or the machine was short of memory; the same command goes on with what was recorded")),
+        (None, None) => Ok(ExitCode::from(exit::HARNESS)),
+    }
+}

@@ -1,0 +1,197 @@
+//! A command there, followed from here over as many connections as it takes.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use bystander_host::remote::job::{self, Stream};
+use bystander_host::remote::link::{Link, LinkError, Opened, Options};
+use bystander_host::remote::message::{Ask, Standing, Start, Told};
+use bystander_model::address::Address;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// How long one look for what the far end says takes at most: so long a signal may wait.
+const LOOK: Duration = Duration::from_millis(50);
+/// Before the first attempt to connect again; it doubles up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// Between two attempts at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// What comes of each piece that a command prints.
+pub(super) type Printed<'a> = &'a mut dyn FnMut(Stream, &[u8]);
+
+/// The way to a far end, made again whenever it breaks.
+pub(super) struct Session {
+    address: Address,
+    options: Options,
+    link: Option<Link>,
+    opened: Opened,
+    signals: Receiver<i32>,
+    /// Requests to stop that were seen.
+    asked_to_stop: u32,
+    say: Box<dyn Fn(&str)>,
+}
+
+impl Session {
+    /// Connects for the first time; a way that does not work now is an error.
+    pub(super) fn open(address: Address, options: Options, output: &Output) -> Result<Self, Failure> {
+        let voice = output.voice();
+        let say: Box<dyn Fn(&str)> = Box::new(move |text| voice.say(text));
+        let signals = signals()?;
+        let link = Link::connect(&address, &options, &mut |text| say(text)).map_err(|error| unconnected(&address, &error))?;
+        let opened = link.opened().clone();
+        Ok(Self { address, options, link: Some(link), opened, signals, asked_to_stop: 0, say })
+    }
+
+    /// What is known of the far end.
+    pub(super) fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// The link, made again where it broke.
+    pub(super) fn link(&mut self) -> Result<&mut Link, Failure> {
+        if self.link.is_none() {
+            self.link = Some(self.again()?);
+        }
+        self.link.as_mut().ok_or_else(|| Failure::environment("failed to connect"))
+    }
+
+    /// Connects again, for as long as it takes: the far end goes on meanwhile, and stops by itself in the end. Only Ctrl-C ends it.
+    fn again(&mut self) -> Result<Link, Failure> {
+        let begun = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match Link::connect(&self.address, &self.options, &mut |_| {}) {
+                Ok(link) => {
+                    (self.say)(&format!(
+                        "{}: there again after {:.0} s; nothing is lost",
+                        self.address.machine(),
+                        begun.elapsed().as_secs_f64()
+                    ));
+                    return Ok(link);
+                }
+                Err(error) if !error.may_pass() => return Err(unconnected(&self.address, &error)),
+                Err(_) => {}
+            }
+            match self.signals.recv_timeout(pause) {
+                Ok(_) => return Err(self.left_alone()),
+                Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => {}
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn left_alone(&self) -> Failure {
+        Failure::environment(format!("{} cannot be reached, so the command there was not stopped", self.address.machine()))
+            .hint("it goes on there until its lease is over; the same command finds it again")
+    }
+
+    /// Starts a command, unless it was, and follows it to its end, from a place in what it prints on.
+    pub(super) fn carry_out(&mut self, start: &Start, body: &[u8], from: u64, printed: Printed<'_>) -> Result<Standing, Failure> {
+        self.retried(&mut |link| link.ask(&Ask::Start(start.clone()), body).map(drop))?;
+        self.follow(&start.job, from, &mut |stream, bytes, _| printed(stream, bytes))
+    }
+
+    /// Follows a command; `printed` is also told how far in all that it prints each piece reaches.
+    pub(super) fn follow(&mut self, job: &str, from: u64, printed: &mut dyn FnMut(Stream, &[u8], u64)) -> Result<Standing, Failure> {
+        let mut at = from;
+        loop {
+            self.link()?;
+            let error = match self.follow_on(job, &mut at, printed) {
+                Ok(standing) => return Ok(standing),
+                Err(error) => error,
+            };
+            self.lost(&error)?;
+        }
+    }
+
+    /// Follows a command over one connection.
+    fn follow_on(&mut self, job: &str, at: &mut u64, printed: &mut dyn FnMut(Stream, &[u8], u64)) -> Result<Standing, LinkError> {
+        let Some(link) = &mut self.link else { return Err(LinkError::Confused) };
+        link.say(&Ask::Follow { job: job.to_owned(), from: *at }, &[])?;
+        let mut arrived = Vec::new();
+        loop {
+            while let Ok(signal) = self.signals.try_recv() {
+                self.asked_to_stop += 1;
+                link.say(&Ask::Signal { job: job.to_owned(), signal }, &[])?;
+            }
+            match link.hear(LOOK)? {
+                Some((Told::Output { .. }, body)) => {
+                    arrived.extend(body);
+                    let taken = take(&arrived, at, printed).map_err(|_| LinkError::Confused)?;
+                    arrived.drain(..taken);
+                }
+                Some((Told::Ended { standing, .. }, _)) => return Ok(standing),
+                Some(_) => return Err(LinkError::Confused),
+                None => {}
+            }
+        }
+    }
+
+    /// Does something over the link, again where it breaks meanwhile: it must be the same done twice.
+    pub(super) fn retried<T>(&mut self, act: &mut dyn FnMut(&mut Link) -> Result<T, LinkError>) -> Result<T, Failure> {
+        loop {
+            match act(self.link()?) {
+                Ok(done) => return Ok(done),
+                Err(error) => self.lost(&error)?,
+            }
+        }
+    }
+
+    /// Takes that the link is lost; a failure where another one does not help.
+    pub(super) fn lost(&mut self, error: &LinkError) -> Result<(), Failure> {
+        if !error.may_pass() {
+            return Err(Failure::environment(format!("failed to go on with {}", self.address.machine())).because(error));
+        }
+        self.link = None;
+        (self.say)(&format!("{}: the connection broke ({error}); the command goes on there, trying again", self.address.machine()));
+        Ok(())
+    }
+
+    /// Removes what there is of a command that has ended.
+    pub(super) fn forget(&mut self, job: &str) -> Result<(), Failure> {
+        self.retried(&mut |link| link.ask(&Ask::Forget { job: job.to_owned() }, &[]).map(drop))
+    }
+}
+
+/// Hands on every record that has arrived as a whole; gives how many bytes they took.
+fn take(arrived: &[u8], at: &mut u64, printed: &mut dyn FnMut(Stream, &[u8], u64)) -> io::Result<usize> {
+    let mut taken = 0;
+    while let Some((stream, bytes, length)) = job::record(&arrived[taken..])? {
+        taken += length;
+        *at += length as u64;
+        printed(stream, bytes, *at);
+    }
+    Ok(taken)
+}
+
+/// SIGINT and its relatives, which are passed on.
+fn signals() -> Result<Receiver<i32>, Failure> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+        .map_err(|error| Failure::environment("failed to take over Ctrl-C").because(&error))?;
+    let (seen, told) = mpsc::channel();
+    std::thread::spawn(move || signals.forever().take_while(|signal| seen.send(*signal).is_ok()).for_each(drop));
+    Ok(told)
+}
+
+/// No connection, with the step that helps.
+pub(super) fn unconnected(address: &Address, error: &LinkError) -> Failure {
+    let machine = address.machine();
+    let failure = Failure::environment(format!("failed to connect to {machine}")).because(error);
+    let ssh = format!("ssh {}{}", address.port.map_or_else(String::new, |port| format!("-p {port} ")), {
+        address.user.as_ref().map_or_else(|| address.host.clone(), |user| format!("{user}@{}", address.host))
+    });
+    match error {
+        LinkError::HostKey { .. } => failure.hint(format!(
+            "nothing was sent; where you know that the key is right, log in once with `{ssh}` and accept it (`ssh-keygen -R` removes one that has changed)"
+        )),
+        LinkError::Refused { .. } => failure.hint(format!("`{ssh}` must log in without asking: a key in an agent, or in your configuration of SSH")),
+        LinkError::NoAgent { .. } => failure.hint(format!("install bystander {} there, on the PATH of `{ssh}`", env!("CARGO_PKG_VERSION"))),
+        LinkError::Failed { .. } => failure.hint("mend that there, and run the same command again"),
+        _ => failure.hint(format!("look whether `{ssh}` connects")),
+    }
+}

@@ -1,0 +1,135 @@
+//! What was typed, as it is sent: without what concerns the way there, and with the files whose text is meant.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+use bystander_host::remote::message::Word;
+
+use crate::failure::Failure;
+
+/// Options of the way there, with a value.
+const OF_THE_WAY: [&str; 4] = ["--on", "--ssh-config", "--lease", "--state"];
+/// One without.
+const FLAG_OF_THE_WAY: &str = "--no-upload";
+/// Options that name a file for its text.
+const TEXTS: [&str; 4] = ["--find-file", "--replace-file", "--insert-after-file", "--insert-before-file"];
+/// Options whose value may look like an option.
+const ANYTHING: [&str; 3] = ["--replace", "--insert-after", "--insert-before"];
+
+/// The words to send, and the bytes of their files; the state directory there is named at the end of the options.
+pub(super) fn typed(words: impl IntoIterator<Item = OsString>, state: &Path) -> Result<(Vec<Word>, Vec<u8>), Failure> {
+    let mut words = words.into_iter();
+    let (mut sent, mut body) = (vec![Word::of("--state"), Word::of(state)], Vec::new());
+    while let Some(word) = words.next() {
+        if word == "--" {
+            sent.push(Word::of(word));
+            sent.extend(words.by_ref().map(Word::of));
+            break;
+        }
+        if word == FLAG_OF_THE_WAY {
+            continue;
+        }
+        let (option, value) = split(&word);
+        if OF_THE_WAY.iter().any(|of_the_way| option == *of_the_way) {
+            if value.is_none() {
+                words.next();
+            }
+        } else if TEXTS.iter().any(|text| option == *text) {
+            let option = option.to_owned();
+            let file = value.map(OsStr::to_owned).or_else(|| words.next());
+            sent.push(Word::of(option));
+            sent.extend(file.map(|file| text(Path::new(&file), &mut body)).transpose()?);
+        } else if ANYTHING.iter().any(|anything| word == *anything) {
+            sent.push(Word::of(word));
+            sent.extend(words.next().map(Word::of));
+        } else {
+            sent.push(Word::of(word));
+        }
+    }
+    Ok((sent, body))
+}
+
+/// A file that is sent along.
+pub(super) fn text(file: &Path, body: &mut Vec<u8>) -> Result<Word, Failure> {
+    let bytes = fs::read(file).map_err(|error| {
+        Failure::user(format!("failed to read {}", file.display()))
+            .because(&error)
+            .hint("files for their text are read here, all other paths there")
+    })?;
+    body.extend(&bytes);
+    Ok(Word::File { length: bytes.len(), name: file.file_name().unwrap_or_default().to_owned().into_vec() })
+}
+
+/// An option and the value that follows it in the same word.
+fn split(word: &OsStr) -> (&OsStr, Option<&OsStr>) {
+    let bytes = word.as_bytes();
+    match bytes.iter().position(|byte| *byte == b'=').filter(|_| bytes.starts_with(b"--")) {
+        Some(at) => (OsStr::from_bytes(&bytes[..at]), Some(OsStr::from_bytes(&bytes[at + 1..]))),
+        None => (word, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt as _;
+    use std::path::Path;
+
+    use bystander_host::remote::message::Word;
+
+    use super::typed;
+
+    fn sent(words: &[&str]) -> Vec<String> {
+        let (sent, _) = typed(words.iter().map(OsString::from), Path::new("/far")).expect("sent");
+        let text = |word| match word {
+            Word::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Word::File { length, .. } => format!("<{length} bytes>"),
+        };
+        sent.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_concerns_the_way_stays_here() {
+        let words = [
+            "--on",
+            "ssh://a",
+            "watch",
+            "--lease=2h",
+            "--no-upload",
+            "-p",
+            "m:f {x}",
+            "--ssh-config",
+            "c",
+            "--state",
+            "s",
+            "--",
+            "x",
+            "--on",
+            "y",
+        ];
+        assert_eq!(sent(&words), ["--state", "/far", "watch", "-p", "m:f {x}", "--", "x", "--on", "y"]);
+    }
+
+    #[test]
+    fn a_text_that_looks_like_an_option_is_a_text() {
+        let words = ["patch", "apply", "--file", "a b", "--find", "x", "--replace", "--on", "--on=ssh://a"];
+        assert_eq!(sent(&words), ["--state", "/far", "patch", "apply", "--file", "a b", "--find", "x", "--replace", "--on"]);
+    }
+
+    #[test]
+    fn files_for_their_text_go_along_as_bytes_and_words_as_they_are() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), b"\xff$\n'\"").expect("written");
+        let odd = OsString::from_vec(b"a \xfe$'\n".to_vec());
+        let mut words = vec![OsString::from("patch"), odd.clone(), OsString::from("--find-file"), file.path().into()];
+        let joined = [b"--replace-file=".as_slice(), file.path().as_os_str().as_encoded_bytes()].concat();
+        words.push(OsString::from_vec(joined));
+        let (sent, body) = typed(words, Path::new("/far")).expect("sent");
+        assert_eq!(body, b"\xff$\n'\"\xff$\n'\"");
+        assert_eq!(sent[3], Word::of(odd));
+        assert!(matches!((&sent[5], &sent[7]), (Word::File { length: 5, .. }, Word::File { length: 5, .. })), "{sent:?}");
+        assert!(typed([OsString::from("--find-file"), OsString::from("/none")], Path::new("/far")).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! What is printed on another machine than the one whose screen shows it.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use bystander_host::remote::clock::Offset;
+use bystander_model::patch::HostEdits;
+use bystander_report::Style;
+
+use super::{NARROWEST, Output, WIDTH};
+
+/// The screen that another machine has told, where what is printed goes to it.
+static TOLD: OnceLock<Told> = OnceLock::new();
+
+/// A file that was sent, by the path that it counts as.
+static SENT: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+
+/// From now on a file of this path is shown from where its copy lies.
+pub(crate) fn counts_as(path: &Path, copy: &Path) {
+    // There is one file that is sent.
+    let _already = SENT.set((path.to_owned(), copy.to_owned()));
+}
+
+/// Where the text of a file is read.
+pub(super) fn lies_at(file: &Path) -> &Path {
+    SENT.get().filter(|(path, _)| path == file).map_or(file, |(_, copy)| copy)
+}
+
+/// What another machine has told.
+pub(super) struct Told {
+    /// How its screen shows text.
+    pub(super) style: Style,
+    /// What follows `bystander show RUN` there.
+    pub(super) again: String,
+}
+
+/// From now on everything is printed for a screen of so many columns, with or without colour, on a machine where `again` finds a run.
+pub(crate) fn print_as_told(columns: Option<usize>, colour: bool, again: String) {
+    let width = columns.filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH);
+    // The first word holds: there is one screen.
+    let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again });
+}
+
+/// What was told.
+pub(super) fn told() -> Option<&'static Told> {
+    TOLD.get()
+}
+
+impl Output {
+    /// The screen here: columns, and whether it shows colours.
+    pub(crate) fn screen(&self) -> (Option<usize>, bool) {
+        let style = self.style(&io::stdout());
+        (Some(style.width), style.colour)
+    }
+
+    /// Prints what was printed on another machine, as it is: on standard output, or on standard error.
+    pub(crate) fn passed_on(&mut self, is_data: bool, bytes: &[u8]) {
+        if is_data {
+            self.answered |= !bytes.is_empty();
+            self.data(bytes);
+        } else {
+            // Nobody reads what is only said: there is nobody to tell.
+            let _unread = io::stderr().lock().write_all(bytes);
+        }
+    }
+}
+
+/// What stands above the live edits of another machine.
+pub(super) fn heading(host: &HostEdits) -> String {
+    match (&host.unreachable, &host.as_of) {
+        (None, _) => format!("\non {}:\n", host.address),
+        (Some(why), Some(as_of)) => format!("\non {}, which cannot be asked now ({why}); as of {as_of}:\n", host.address),
+        (Some(why), None) => format!("\non {}: unknown; it cannot be asked now ({why})\n", host.address),
+    }
+}
+
+/// How far another clock is from the one here, in words.
+pub(crate) fn clock(offset: Offset) -> String {
+    let (ahead, error) = (offset.ahead_ns as f64 / 1e6, offset.error_ns as f64 / 1e6);
+    if offset.ahead_ns.unsigned_abs() <= offset.error_ns {
+        return format!("the same as here to {error:.1} ms");
+    }
+    let (far, word) = (ahead.abs(), if ahead > 0.0 { "ahead of" } else { "behind" });
+    if far < 1000.0 {
+        format!("{far:.1} ms {word} the one here (to {error:.1} ms)")
+    } else {
+        format!("{:.3} s {word} the one here (to {error:.1} ms)", far / 1000.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bystander_host::remote::clock::Offset;
+
+    use super::clock;
+
+    #[test]
+    fn an_offset_is_told_with_its_error_and_only_where_it_is_more() {
+        let told = |ahead_ns, error_ns| clock(Offset { ahead_ns, error_ns });
+        assert_eq!(told(40_000, 200_000), "the same as here to 0.2 ms");
+        assert_eq!(told(-2_500_000, 200_000), "2.5 ms behind the one here (to 0.2 ms)");
+        assert_eq!(told(3_600_000_400_000, 400_000), "3600.000 s ahead of the one here (to 0.4 ms)");
+    }
+}

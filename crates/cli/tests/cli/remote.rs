@@ -1,0 +1,187 @@
+//! `--on ssh://…`: a real daemon on loopback, whose users live in a home of their own. What is done there is done as here, and told here.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
+
+use bystander_testkit::{Mark, Run, Sshd, World, skip};
+use serde_json::Value;
+
+use crate::world::world;
+
+/// The command.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_bystander");
+
+/// An experiment whose program prints its own folder.
+pub(crate) const EXPERIMENT: &str = r#"
+question = "does b say more?"
+[program]
+command = ["sh", "-c", "echo in $(pwd); echo value=$V"]
+[factors.v]
+one = { env = { V = "1" } }
+two = { env = { V = "2" } }
+[metrics]
+value = { log = 'value=(\d+)', margin = 0.5, scale = "difference" }
+[plan]
+baseline = { v = "one" }
+blocks = 4
+"#;
+
+/// A world with a daemon on whose users' PATH the command is.
+pub(crate) fn far() -> Option<(World, Sshd)> {
+    let world = world();
+    let sshd = Sshd::start(&world, Some(Path::new(PROGRAM)));
+    if sshd.is_none() {
+        skip("there is no sshd", Mark::Machine);
+    }
+    Some((world, sshd?))
+}
+
+/// `bystander --on ssh://target …`.
+pub(crate) fn on<'a>(world: &World, sshd: &Sshd, args: impl IntoIterator<Item = &'a str>) -> Run {
+    world.bystander(["--on", "ssh://target", "--ssh-config"]).args([sshd.config()]).args(args)
+}
+
+/// What users there keep.
+pub(crate) fn far_state(world: &World) -> std::path::PathBuf {
+    world.path("far/.local/state/bystander")
+}
+
+#[test]
+fn a_run_there_is_told_from_the_record_here() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("exp/e.toml", EXPERIMENT);
+    let ran = on(&world, &sshd, ["run", "exp/e.toml", "--json"]).run().exits(2).says(&["its clock is", "block 4/4"]);
+    let report = ran.json();
+    assert_eq!(report["trials"].as_array().map(Vec::len), Some(8));
+    let there = far_state(&world).join("far");
+    let states: Vec<_> = fs::read_dir(&there).expect("there is a state").flatten().collect();
+    assert_eq!(states.len(), 1, "one for each state directory here");
+    assert!(fs::read_dir(states[0].path().join("jobs")).expect("jobs").next().is_none(), "what has ended is forgotten");
+    // Without the daemon: everything is here.
+    drop(sshd);
+    let shown = world.bystander(["show", "--json", "--state", "exp/.bystander"]).run().exits(2).json();
+    assert_eq!(shown["answers"], report["answers"]);
+    let run = report["run"].as_str().expect("a run");
+    let said = fs::read_to_string(world.path(&format!("exp/.bystander/runs/{run}/trial-1/stdout"))).expect("what it printed");
+    assert!(said.starts_with(&format!("in {}\n", world.path("far").display())), "{said}");
+    let ran: Value =
+        serde_json::from_slice(&fs::read(world.path(&format!("exp/.bystander/runs/{run}/far.json"))).expect("where it ran")).expect("JSON");
+    assert_eq!(ran["address"], "ssh://target");
+    assert!(ran["offset"]["error_ns"].as_u64().is_some_and(|error| error < 10_000_000_000), "{ran}");
+    assert!(world.processes().is_empty(), "{:?}", world.processes());
+}
+
+#[test]
+fn the_file_names_the_machine_and_the_address_the_folder() {
+    let Some((world, sshd)) = far() else { return };
+    fs::create_dir_all(world.path("far/sub dir")).expect("a folder");
+    world.write("e.toml", EXPERIMENT.replace("[program]", "on = \"ssh://target/~/sub dir\"\nlease = \"10m\"\n[program]"));
+    let run = |args: &[&str]| world.bystander(["--ssh-config"]).args([sshd.config()]).args(args).run();
+    run(&["run", "e.toml", "--dry-run"]).exits(0);
+    assert!(!world.path("far/sub dir/.bystander").exists() && fs::read_dir(world.path("far/sub dir")).expect("a folder").next().is_none());
+    let report = run(&["run", "e.toml", "--json"]).exits(2).json();
+    let run = report["run"].as_str().expect("a run");
+    let said = fs::read_to_string(world.path(&format!(".bystander/runs/{run}/trial-1/stdout"))).expect("what it printed");
+    assert!(said.contains("/far/sub dir\n"), "{said}");
+    world.write("e.toml", EXPERIMENT.replace("[program]", "on = \"gpu1\"\n[program]"));
+    world.bystander(["run", "e.toml"]).run().exits(3).says(&["on", "ssh://user@host[:port][/folder]"]);
+}
+
+#[test]
+fn without_the_command_there_it_is_brought_unless_that_is_forbidden() {
+    let world = world();
+    let Some(sshd) = Sshd::start(&world, None) else { return skip("there is no sshd", Mark::Machine) };
+    let forbidden = on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(4);
+    forbidden.says(&["there is no bystander there, and --no-upload forbids to copy this one there", "install bystander"]);
+    assert!(!far_state(&world).exists(), "nothing is left by an attempt");
+    let old = world.write_program("far-bin/bystander", "#!/bin/sh\necho noise of a shell\necho bystander-agent 1 0.0.9\n");
+    on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(4).says(&["has version 0.0.9, this one"]);
+    let brought = on(&world, &sshd, ["doctor"]).run();
+    assert_eq!(brought.code, Some(0), "{}\n{}", brought.stdout, brought.stderr);
+    brought.says(&["copying this executable to ssh://target", "0.0.9"]);
+    fs::remove_file(old).expect("own file");
+    let again = on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(0);
+    assert!(!again.stderr.contains("copying"), "{}", again.stderr);
+}
+
+#[test]
+fn a_host_with_an_unknown_or_another_key_is_not_talked_to() {
+    let Some((world, sshd)) = far() else { return };
+    sshd.trust("other");
+    let refused = on(&world, &sshd, ["doctor"]).run().exits(4);
+    refused.says(&["Host key verification failed", "nothing was sent"]);
+    fs::write(world.path("ssh/known"), "").expect("own file");
+    on(&world, &sshd, ["doctor"]).run().exits(4).says(&["strict checking", "nothing was sent"]);
+    assert!(!far_state(&world).exists());
+}
+
+#[test]
+fn a_host_that_is_not_there_and_a_wrong_address_say_what_to_do() {
+    let Some((world, mut sshd)) = far() else { return };
+    sshd.stop();
+    on(&world, &sshd, ["doctor"]).run().exits(4).says(&["failed to connect to ssh://target", "refused", "ssh target"]);
+    world.bystander(["--on", "target", "doctor"]).run().exits(3).says(&["ssh://user@host[:port][/folder]"]);
+    world.bystander(["--on", "ssh://u:p@h", "doctor"]).run().exits(3).says(&["password"]);
+    world.bystander(["--on", "ssh://h", "show"]).run().exits(3).says(&["it reads what is here"]);
+    world.bystander(["--lease", "5m", "doctor"]).run().exits(3).says(&["--lease says nothing without --on"]);
+    world.bystander(["--on", "ssh://h", "--lease", "x", "doctor"]).run().exits(3).says(&["no span of time"]);
+    world.bystander(["--on", "ssh://h", "--lease", "4s", "doctor"]).run().exits(3).says(&["shorter than 5 s"]);
+}
+
+#[test]
+fn edits_there_are_made_listed_and_taken_back_whatever_bytes_they_are_of() {
+    let Some((world, mut sshd)) = far() else { return };
+    let name = OsString::from_vec(b"a $HOME 'q' \"d\"\n\xff.txt".to_vec());
+    let file = world.path("far").join(&name);
+    let before = b"x = 1\ny = '$(touch bad)' # `touch bad` \xfe\nz = 3\n";
+    fs::write(&file, before).expect("a file");
+    world.write("find", "y = '$(touch bad)' # `touch bad`");
+    world.write("text", "y = \"\\\"$HOME 'e\"; z = 2 # ");
+    let applied =
+        on(&world, &sshd, ["patch", "apply", "--find-file", "find", "--replace-file", "text", "--unchecked", "--comment", "#", "--file"])
+            .args([&name])
+            .run();
+    assert_eq!(applied.code, Some(0), "{}\n{}", applied.stdout, applied.stderr);
+    let after = fs::read(&file).expect("the file");
+    assert!(
+        after.windows(5).any(|part| part == b"$HOME") && after.contains(&0xfe) && !after.windows(5).any(|part| part == b"touch"),
+        "{after:?}"
+    );
+    assert!(!world.path("far/bad").exists() && !world.path("bad").exists(), "no shell has seen it");
+    // From here, without a word of where: every machine that was used is asked.
+    let status = world.bystander(["patch", "status", "--json"]).run().exits(1).json();
+    assert_eq!(status["edits"].as_array().map(Vec::len), Some(0), "{status}");
+    assert_eq!(
+        (&status["hosts"][0]["address"], status["hosts"][0]["report"]["edits"].as_array().map(Vec::len)),
+        (&"ssh://target".into(), Some(1)),
+        "{status}"
+    );
+    on(&world, &sshd, ["patch", "diff"]).run().exits(0);
+    on(&world, &sshd, ["patch", "verify"]).run().exits(1);
+    sshd.stop();
+    let unreachable = world.bystander(["patch", "status"]).run().exits(1);
+    assert!(unreachable.stdout.contains("which cannot be asked now") && unreachable.stdout.contains("as of 20"), "{}", unreachable.stdout);
+    let sshd = sshd.again(&world);
+    let reverted = on(&world, &sshd, ["patch", "revert"]).run();
+    assert_eq!(reverted.code, Some(0), "{}\n{}", reverted.stdout, reverted.stderr);
+    assert_eq!(fs::read(&file).expect("the file"), before);
+    on(&world, &sshd, ["patch", "verify"]).run().exits(0);
+    world.bystander(["patch", "status"]).run().exits(0);
+}
+
+#[test]
+fn a_machine_without_python_runs_what_needs_none_and_says_what_needs_it() {
+    let Some((world, sshd)) = far() else { return };
+    let bin = world.path("far-bin");
+    for tool in ["sh", "env", "uname", "pwd"] {
+        let found = ["/usr/bin", "/bin"].iter().map(|folder| Path::new(folder).join(tool)).find(|path| path.exists());
+        std::os::unix::fs::symlink(found.expect("a tool of every machine"), bin.join(tool)).expect("a link");
+    }
+    let sshd = sshd.with_path(&world, &bin.display().to_string());
+    world.write("e.toml", EXPERIMENT);
+    on(&world, &sshd, ["run", "e.toml"]).run().exits(2);
+    world.write("far/app.py", "x = 1\ny = 2\n");
+    on(&world, &sshd, ["watch", "-p", "app.py:2 {x}", "--", "python3", "app.py"]).run().exits(3).says(&["python3"]);
+}
