@@ -147,6 +147,12 @@ impl Running {
         read(&self.name.with_extension("err"))
     }
 
+    /// How many bytes it has written to standard output so far.
+    #[must_use]
+    pub fn stdout_length(&self) -> u64 {
+        fs::metadata(self.name.with_extension("out")).map_or(0, |found| found.len())
+    }
+
     /// What it has written to both streams so far, one after the other.
     #[must_use]
     pub fn output(&self) -> String {

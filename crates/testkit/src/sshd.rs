@@ -1,12 +1,10 @@
 //! An SSH daemon on loopback, with keys, known hosts and a home directory of its own: another machine, as far as the command can tell.
 
 use std::fs;
-use std::io::Read as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -25,6 +23,8 @@ pub struct Sshd {
     port: u16,
     child: Option<Child>,
     variables: String,
+    /// The process in whose network it is; `None` is this one's.
+    network: Option<u32>,
 }
 
 impl Sshd {
@@ -35,6 +35,15 @@ impl Sshd {
     /// Where it does not start.
     #[must_use]
     pub fn start(world: &World, command: Option<&Path>) -> Option<Self> {
+        Self::start_in(world, command, None)
+    }
+
+    /// As [`Sshd::start`], in the network of a process.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_in(world: &World, command: Option<&Path>, network: Option<u32>) -> Option<Self> {
         let daemon = DAEMONS.iter().map(PathBuf::from).find(|path| path.is_file())?;
         // It asks for this folder where it runs as the superuser.
         let _there = fs::create_dir_all("/run/sshd");
@@ -53,7 +62,7 @@ impl Sshd {
         fs::copy(folder.join("user.pub"), folder.join("authorized")).expect("a key");
         let path = world.environment().into_iter().find(|(name, _)| *name == "PATH").map(|(_, value)| value).unwrap_or_default();
         let variables = variables(world, &format!("{}:{path}", world.path("far-bin").display()));
-        let mut sshd = Self { daemon, folder, port: 0, child: None, variables };
+        let mut sshd = Self { daemon, folder, port: 0, child: None, variables, network };
         sshd.serve(world);
         sshd.trust("host");
         Some(sshd)
@@ -80,11 +89,9 @@ impl Sshd {
         )
     }
 
-    /// Whether it greets.
-    fn answers(&self) -> bool {
-        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return false };
-        let mut greeting = [0; 4];
-        stream.set_read_timeout(Some(Duration::from_secs(5))).is_ok() && stream.read_exact(&mut greeting).is_ok() && greeting == *b"SSH-"
+    /// Whether it listens, by its own account.
+    fn listens(&self) -> bool {
+        fs::read_to_string(self.folder.join("log")).is_ok_and(|log| log.contains("Server listening on"))
     }
 
     /// The configuration for the client; the host is `target` in it.
@@ -142,14 +149,19 @@ impl Sshd {
 
     fn restart(&mut self, world: &World) {
         self.write("sshd_config", &self.configuration());
-        let mut command = Command::new(&self.daemon);
+        // What it says of an earlier start is none of this one.
+        self.write("log", "");
+        let mut command = Command::new(if self.network.is_some() { Path::new("nsenter") } else { &self.daemon });
+        if let Some(pid) = self.network {
+            command.arg(format!("--net=/proc/{pid}/ns/net")).arg(&self.daemon);
+        }
         command.env_clear().envs(world.environment()).arg("-D").arg("-f").arg(self.folder.join("sshd_config"));
         command.arg("-E").arg(self.folder.join("log")).stdin(Stdio::null());
         let mut child = command.spawn().expect("the daemon");
         let mut ended = false;
         until("the daemon listens or ends", LIMIT, || {
             ended = child.try_wait().expect("a child").is_some();
-            ended || self.answers()
+            ended || self.listens()
         });
         self.child = (!ended).then_some(child);
     }

@@ -1,6 +1,7 @@
 //! `bystander doctor`: what works on this machine, and how to mend what does not.
 
 mod gpus;
+mod machine;
 mod packs;
 
 use std::ffi::OsStr;
@@ -32,6 +33,10 @@ pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) 
         git(),
         memory_counters(),
         private_mounts(),
+        machine::space(named),
+        machine::pythons(),
+        machine::stacks(),
+        machine::clock(),
     ];
     findings.extend(gpus::findings());
     findings.extend(packs::findings(args.python.as_deref()));

@@ -166,10 +166,29 @@ fn plain(
         Command::Run(run) => record::sent(args, run, wanted, session).map(|sent| (sent.words, sent.body))?,
         _ => words::typed(std::env::args_os().skip(1), &session.opened().state)?,
     };
+    if matches!(command, Command::Doctor(_)) {
+        tell_way(session, wanted, output)?;
+    }
     let start = start(near.new_job(verb(command)), words, wanted, near, output);
     let ended = session.carry_out(&start, &body, 0, &mut |stream, bytes| output.passed_on(stream == Stream::Out, bytes))?;
     session.forget(&start.job)?;
     code(&ended, wanted)
+}
+
+/// What `doctor` says of the way there: that there is an answer shows a login, a shell and an executable of this version.
+fn tell_way(session: &mut Session, wanted: &Wanted, output: &Output) -> Result<(), Failure> {
+    let offset = session.link()?.offset();
+    let opened = session.opened();
+    let free = opened.free_bytes.map_or_else(String::new, |bytes| format!(", {:.1} GiB free", bytes as f64 / f64::from(1 << 30)));
+    output.say(&format!(
+        "{}: {} answers by a shell, with bystander {}; state in {}{free}; its clock is {}",
+        wanted.address.machine(),
+        opened.machine,
+        env!("CARGO_PKG_VERSION"),
+        opened.state.display(),
+        output::clock(offset)
+    ));
+    Ok(())
 }
 
 /// What is asked of the far end.

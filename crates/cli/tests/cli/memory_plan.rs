@@ -139,7 +139,12 @@ fn bad_weights_are_told_by_file_and_reason() {
     fs::write(&index, "{").expect("writes");
     assert!(refused(&world, &folder, &[]).contains("index.json"));
     fs::write(&index, r#"{"weight_map": {"lm_head.weight": "model-a.safetensors"}}"#).expect("writes");
+    // What was trained for a model is none of its weights.
+    weights(&folder.join("adapter_model.safetensors"), &[("lora_A.weight".to_owned(), vec![8, 8])]);
     assert!(plan(&world, &folder, &[])["read"].to_string().contains("1 tensors"));
+    // An index without any of its files was not fetched whole.
+    fs::remove_file(folder.join("model-a.safetensors")).expect("removes");
+    assert!(refused(&world, &folder, &[]).contains("model-a.safetensors"));
 }
 
 #[test]

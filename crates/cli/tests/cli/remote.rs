@@ -102,7 +102,10 @@ fn without_the_command_there_it_is_brought_unless_that_is_forbidden() {
     assert_eq!(brought.code, Some(0), "{}\n{}", brought.stdout, brought.stderr);
     brought.says(&["copying this executable to ssh://target", "0.0.9"]);
     fs::remove_file(old).expect("own file");
-    let again = on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(0);
+    let again = on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(0).says(&["answers by a shell", "GiB free", "its clock is"]);
+    for found in ["room for records", "versions of Python", "stacks of a hang (ptrace)", "private mounts", "clock"] {
+        assert!(again.stdout.contains(found), "{found} is missing:\n{}", again.stdout);
+    }
     assert!(!again.stderr.contains("copying"), "{}", again.stderr);
 }
 

@@ -131,6 +131,53 @@ fn a_link_that_carries_nothing_any_more_is_made_anew() {
     all_hits(&world, &ran.stdout);
 }
 
+/// A process in a network of its own, which is up; `None` where this user may make none.
+fn network(world: &World) -> Option<Running> {
+    if !rustix::process::geteuid().is_root() {
+        skip("only the superuser makes networks", Mark::Superuser);
+        return None;
+    }
+    if [["ip", "-V"], ["nsenter", "-V"], ["unshare", "-V"]]
+        .iter()
+        .any(|[tool, option]| world.run(Path::new(tool)).args([option]).run().code != Some(0))
+    {
+        skip("there is no ip, nsenter or unshare", Mark::Machine);
+        return None;
+    }
+    let holder = world.run(Path::new("unshare")).args(["--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 600"]).start();
+    until("the network is up", LIMIT, || holder.output().contains("up"));
+    Some(holder)
+}
+
+#[test]
+fn a_link_that_is_cut_for_half_a_minute_costs_nothing_but_the_time() {
+    let world = crate::world::world();
+    if python().is_none() {
+        return skip("there is no Python 3.8 or newer", Mark::Machine);
+    }
+    let Some(holder) = network(&world) else { return };
+    let Some(sshd) = Sshd::start_in(&world, Some(Path::new(env!("CARGO_BIN_EXE_bystander"))), Some(holder.pid())) else {
+        return skip("there is no sshd", Mark::Machine);
+    };
+    let inside = format!("--net=/proc/{}/ns/net", holder.pid());
+    let link = |way: &str| {
+        let _set = world.run(Path::new("nsenter")).args([&inside, "ip", "link", "set", "lo", way]).run().exits(0);
+    };
+    world.write("far/gated.py", GATED);
+    let near = world.run(Path::new("nsenter")).args([&inside, env!("CARGO_BIN_EXE_bystander"), "--on", "ssh://target", "--ssh-config"]);
+    let near = near.args([sshd.config()]).args(["watch", "--json", "-p", "gated.py:4 {n} limit 100000", "--", "python3", "gated.py"]);
+    let running = near.start();
+    half(&running);
+    link("down");
+    let cut = std::time::Instant::now();
+    world.write("far/go", "");
+    until("half a minute is over", LIMIT, || cut.elapsed() >= std::time::Duration::from_secs(30));
+    assert!(running.stderr().contains("the connection broke"), "{}", running.stderr());
+    link("up");
+    let ran = running.wait().exits(0).says(&["nothing is lost"]);
+    all_hits(&world, &ran.stdout);
+}
+
 #[test]
 fn the_near_end_may_be_killed_and_started_again() {
     let Some((world, sshd)) = far() else { return };

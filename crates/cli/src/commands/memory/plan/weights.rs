@@ -23,7 +23,8 @@ const ENDS: &str = ".safetensors";
 pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, Failure> {
     let files = files(folder)?;
     if files.is_empty() {
-        return Ok(None);
+        // An index without any of its files is a checkpoint that was not fetched, not a folder without one.
+        return check_index(folder, &files).map(|()| None);
     }
     check_complete(folder, &files)?;
     // Parsing is most of the work where a checkpoint has many experts: as many threads as there are cores, up to a few.
@@ -73,14 +74,18 @@ fn of_header(file: &Path, error: &HeaderError) -> Failure {
 /// The files with weights, in the order of their names. Where a folder has the same weights twice, as some publish them, those in `transformers`' form count.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let listed = fs::read_dir(folder).map_err(|error| Failure::user(format!("failed to list {}", folder.display())).because(&error))?;
-    let mut files: Vec<PathBuf> =
-        listed.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| name(path).ends_with(ENDS)).collect();
+    let mut files: Vec<PathBuf> = listed.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_of_model(&name(path))).collect();
     files.sort();
     let is_model = |path: &PathBuf| name(path).starts_with("model");
     if files.iter().any(is_model) {
         files.retain(is_model);
     }
     Ok(files)
+}
+
+/// Whether a file holds weights of the model itself: those of an adapter that was trained for it are loaded beside it.
+fn is_of_model(name: &str) -> bool {
+    name.ends_with(ENDS) && !name.starts_with("adapter_")
 }
 
 /// The parts that names such as `model-00001-of-00163.safetensors` promise must all be there.
