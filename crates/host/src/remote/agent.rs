@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bystander_model::chain::with_causes;
 use bystander_model::ids::RunId;
 use bystander_store::{StateDir, Store, kept, output};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -162,7 +163,7 @@ struct Agent {
 impl Agent {
     fn open(near: &str) -> io::Result<Self> {
         let home = far::home()?;
-        let state = StateDir::open(&far::state(near)?).map_err(|error| io::Error::other(far::chain(&error)))?;
+        let state = StateDir::open(&far::state(near)?).map_err(|error| io::Error::other(with_causes(&error)))?;
         Ok(Self { state: state.path().to_owned(), home, followed: BTreeMap::new(), store: None })
     }
 
@@ -188,21 +189,21 @@ impl Agent {
         match StateDir::open_existing(&self.state) {
             Ok(state) => Ok(Some(state).filter(|state| state.database().exists())),
             Err(bystander_store::StateError::Missing { .. }) => Ok(None),
-            Err(error) => Err(io::Error::other(far::chain(&error))),
+            Err(error) => Err(io::Error::other(with_causes(&error))),
         }
     }
 
     fn store(&mut self) -> io::Result<Option<&Store>> {
         let Some(state) = self.recorded()? else { return Ok(None) };
         if self.store.is_none() {
-            self.store = Some(Store::open(&state).map_err(|error| io::Error::other(far::chain(&error)))?);
+            self.store = Some(Store::open(&state).map_err(|error| io::Error::other(with_causes(&error)))?);
         }
         Ok(self.store.as_ref())
     }
 
     fn runs(&mut self) -> io::Result<Vec<FarRun>> {
         let Some(store) = self.store()? else { return Ok(Vec::new()) };
-        let told = |error| io::Error::other(far::chain(&error));
+        let told = |error| io::Error::other(with_causes(&error));
         let runs = store.runs().map_err(told)?.into_iter().map(|run| {
             Ok(FarRun {
                 events: store.event_count(&run.id).map_err(told)?,
@@ -217,7 +218,7 @@ impl Agent {
 
     /// The next events of a run, one a line.
     fn events(&mut self, run: &RunId, after: u64) -> io::Result<(u64, Vec<u8>)> {
-        let told = |error: &bystander_store::StoreError| io::Error::other(far::chain(error));
+        let told = |error: &bystander_store::StoreError| io::Error::other(with_causes(error));
         let store = self.store()?.ok_or_else(|| io::Error::other("nothing was recorded"))?;
         let (mut count, mut lines) = (0, Vec::new());
         for event in store.events_after(run, after).map_err(|error| told(&error))?.take(EVENTS) {

@@ -1,7 +1,6 @@
 //! Where things lie at the far end.
 
 use std::env;
-use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -32,16 +31,4 @@ pub(super) fn state(near: &str) -> io::Result<PathBuf> {
 
 fn absolute(name: &str) -> Option<PathBuf> {
     env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-/// An error with what it was caused by, in one line.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        next = error.source();
-    }
-    text
 }

@@ -3,32 +3,34 @@
 //! The user's own SSH does the connecting, so that configuration, agents, jump hosts and known hosts hold. A host whose key is not known, or is another one
 //! than before, is never talked to.
 
+mod start;
+
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufReader};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bystander_model::address::Address;
-use openssh::{ControlPersist, KnownHosts, Session, SessionBuilder, Stdio};
+use bystander_model::chain::with_causes;
+use openssh::{ControlPersist, KnownHosts, Session, SessionBuilder};
 use thiserror::Error;
 use tokio::runtime::Runtime;
 
 use super::agent::now_ns;
 use super::clock::Offset;
-use super::far::chain;
 use super::frame;
-use super::message::{Ask, GREETING, PROTOCOL, Told, VERSION};
+use super::message::{Ask, Told};
 use super::{scratch, upload};
+pub(super) use start::script;
+use start::{LastWords, Started, start};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(15);
-/// How long the agent may take to say that it is there, shells' starts included.
-const GREET: Duration = Duration::from_secs(30);
 /// Between two questions for the time.
 const PING: Duration = Duration::from_secs(2);
 /// A far end that has not answered for so long is not there.
@@ -37,10 +39,6 @@ const SILENCE: Duration = Duration::from_secs(12);
 const CLOCK_QUESTIONS: u64 = 8;
 /// SSH's own connection stays for so long where this process is killed.
 const LINGER: NonZeroUsize = NonZeroUsize::new(5).expect("it is not zero");
-/// Bytes that a shell may print before the agent is there.
-const MOST_NOISE: usize = 256 * 1024;
-/// Bytes of the last words of the far end that are kept.
-const LAST_WORDS: usize = 4096;
 
 /// How to connect.
 #[derive(Debug, Clone)]
@@ -328,7 +326,7 @@ async fn session(address: &Address, options: &Options, scratch: &Path) -> Result
 
 fn unconnected(error: &openssh::Error) -> LinkError {
     let openssh::Error::Connect(source) = error else {
-        return LinkError::Local(io::Error::other(chain(error)));
+        return LinkError::Local(io::Error::other(with_causes(error)));
     };
     if source.kind() == io::ErrorKind::NotFound {
         return LinkError::Local(io::Error::other("there is no `ssh` on the PATH: install the OpenSSH client"));
@@ -345,80 +343,6 @@ fn unconnected(error: &openssh::Error) -> LinkError {
     }
 }
 
-enum Started {
-    There(Box<Agent>),
-    /// Why not.
-    Not(String),
-}
-
-/// An agent that has said that it is there.
-struct Agent {
-    to: File,
-    from: BufReader<File>,
-    last_words: LastWords,
-    agent: openssh::Child<Arc<Session>>,
-}
-
-/// Starts an agent: the executable that was copied there, else the one on the PATH.
-fn start(runtime: &Runtime, session: &Arc<Session>) -> Result<Started, LinkError> {
-    let (near_in, far_in) = pipe()?;
-    let (far_out, near_out) = pipe()?;
-    let (far_err, near_err) = pipe()?;
-    let script = format!("b={}\n[ -x \"$b\" ] || b=bystander\nexec \"$b\" {}", upload::place()?, super::agent::ARGUMENT);
-    let mut command = Arc::clone(session).arc_command("sh");
-    command.arg("-c").arg(script);
-    command.stdin(Stdio::from(near_in)).stdout(Stdio::from(near_out)).stderr(Stdio::from(near_err));
-    let agent = runtime.block_on(async { command.spawn().await }).map_err(|error| LinkError::Broken(chain(&error)))?;
-    drop(command);
-    let last_words = LastWords::of(File::from(far_err));
-    let mut from = BufReader::new(File::from(far_out));
-    let (greeted, greeting) = mpsc::channel();
-    // A far end that says nothing must not hold us: the thread ends with the connection.
-    thread::spawn(move || drop(greeted.send(greet(&mut from).map(|greeting| (greeting, from)))));
-    match greeting.recv_timeout(GREET) {
-        Ok(Ok((Some((protocol, version)), from))) if protocol == PROTOCOL.to_string() && version == VERSION => {
-            Ok(Started::There(Box::new(Agent { to: File::from(far_in), from, last_words, agent })))
-        }
-        Ok(Ok((Some((protocol, version)), _))) if version == VERSION => {
-            Ok(Started::Not(format!("bystander {version} there speaks protocol {protocol}, this one {PROTOCOL}")))
-        }
-        Ok(Ok((Some((_, version)), _))) => Ok(Started::Not(format!("bystander there has version {version}, this one {VERSION}"))),
-        Ok(Ok((None, _))) => {
-            let said = last_words.when_ended();
-            let missing = said.contains("not found") || said.contains("No such file");
-            Ok(Started::Not(match said.lines().last() {
-                Some(_) if missing => "there is no bystander there".to_owned(),
-                Some(last) => format!("bystander there says: {last}"),
-                None => "there is no bystander there".to_owned(),
-            }))
-        }
-        Ok(Err(error)) => Err(LinkError::Broken(error.to_string())),
-        Err(_) => Err(LinkError::Broken(format!("the agent has not answered for {} s", GREET.as_secs()))),
-    }
-}
-
-/// Reads up to the greeting: protocol and version; `None` where there is none.
-fn greet(from: &mut BufReader<File>) -> io::Result<Option<(String, String)>> {
-    let mut noise = 0;
-    while noise < MOST_NOISE {
-        let mut line = Vec::new();
-        let most = (MOST_NOISE - noise) as u64;
-        let read = from.by_ref().take(most).read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return Ok(None);
-        }
-        noise += read;
-        let line = String::from_utf8_lossy(&line);
-        if let Some(at) = line.find(GREETING) {
-            let mut words = line[at + GREETING.len()..].split_whitespace();
-            if let (Some(protocol), Some(version)) = (words.next(), words.next()) {
-                return Ok(Some((protocol.to_owned(), version.to_owned())));
-            }
-        }
-    }
-    Ok(None)
-}
-
 /// Reads messages on a thread of its own.
 fn listen(mut from: BufReader<File>, last_words: LastWords) -> Receiver<Heard> {
     let (told, heard) = mpsc::sync_channel(64);
@@ -432,70 +356,11 @@ fn listen(mut from: BufReader<File>, last_words: LastWords) -> Receiver<Heard> {
                     continue;
                 }
                 Ok(None) => last_words.when_ended().lines().last().unwrap_or("the connection ended").to_owned(),
-                Err(error) => chain(&error),
+                Err(error) => with_causes(&error),
             };
             let _nobody = told.send(Heard::End(end));
             return;
         }
     });
     heard
-}
-
-/// What the far end, or SSH, says on standard error at last.
-#[derive(Clone)]
-struct LastWords {
-    said: Arc<Mutex<Vec<u8>>>,
-    ended: Arc<Mutex<Option<Receiver<()>>>>,
-}
-
-impl LastWords {
-    fn of(mut from: File) -> Self {
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let (ending, ended) = mpsc::channel();
-        let kept = Arc::clone(&said);
-        thread::spawn(move || {
-            let _ending: mpsc::Sender<()> = ending;
-            let mut buffer = [0; 1024];
-            while let Ok(read @ 1..) = from.read(&mut buffer) {
-                let mut said = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                said.extend(&buffer[..read]);
-                let over = said.len().saturating_sub(LAST_WORDS);
-                said.drain(..over);
-            }
-        });
-        Self { said, ended: Arc::new(Mutex::new(Some(ended))) }
-    }
-
-    /// What was said, once the other side has let go of the stream.
-    fn when_ended(&self) -> String {
-        if let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let _end = ended.recv_timeout(Duration::from_secs(2));
-        }
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&said);
-        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// A pipe: the end to read from, and the end to write to.
-fn pipe() -> Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd), LinkError> {
-    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| LinkError::Local(errno.into()))
-}
-
-/// Runs a script at the far end with some bytes as its standard input; gives what it prints.
-pub(super) fn script(runtime: &Runtime, session: &Session, text: &str, input: Option<File>) -> Result<String, LinkError> {
-    let mut command = session.command("sh");
-    command.arg("-c").arg(text);
-    match input {
-        Some(file) => command.stdin(Stdio::from(file)),
-        None => command.stdin(Stdio::null()),
-    };
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = runtime.block_on(async { command.output().await }).map_err(|error| LinkError::Broken(chain(&error)))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason was given").to_owned();
-    Err(LinkError::NoAgent { why: last })
 }
