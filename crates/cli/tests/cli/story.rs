@@ -28,6 +28,28 @@ fn the_story_is_answered_in_one_run() {
     assert_nothing_left(&world);
 }
 
+#[test]
+fn the_story_is_answered_as_well_on_another_machine() {
+    if python_world().is_none() {
+        return;
+    }
+    let Some((world, sshd)) = crate::remote::far() else { return };
+    let engine = world.copy(&engine(&world), "far/engine");
+    world.copy(&engine, "here");
+    let run = world.bystander(["--on", "ssh://target/~/engine", "--ssh-config"]).args([sshd.config()]);
+    let report = run.args(["run", "--json", "here/story.toml"]).run().exits(0).json();
+    the_baseline_is_broken_and_nobody_is_blamed(&report);
+    every_cell_fails_with_one_signature(&report);
+    the_budget_is_solved(&report);
+    the_probe_saw_every_rank(&report);
+    the_file_is_as_before(&report);
+    the_printed_configuration_is_recorded(&report);
+    assert_bytecode_is_of_its_source(&world, &engine);
+    assert!(world.trial_processes().is_empty() && world.rings().is_empty());
+    let live = std::fs::read_dir(crate::remote::far_state(&world).join("edits")).into_iter().flatten().flatten();
+    assert_eq!(live.filter(|entry| entry.file_name() != "lock").count(), 0, "an edit is live there");
+}
+
 fn the_baseline_is_broken_and_nobody_is_blamed(report: &Value) {
     assert_eq!(verdict(report, "factor:allreduce", "outcome"), "baseline_broken");
     for instrument in ["instrument:print", "instrument:probe"] {
