@@ -112,6 +112,10 @@ pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
 
 /// Carries a verb out there.
 pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<ExitCode, Failure> {
+    if let Command::Run(run) = &args.command {
+        // What the text alone shows is told here, before anybody is asked for anything.
+        super::run::read(&run.file, None)?;
+    }
     let near = near_of(args)?;
     let options = Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned() };
     let mut session = Session::open(wanted.address.clone(), options, output)?;

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
-use bystander_testkit::{Mark, Run, Sshd, World, skip};
+use bystander_testkit::{LIMIT, Mark, Run, Signal, Sshd, World, skip, until};
 use serde_json::Value;
 
 use crate::world::world;
@@ -74,6 +74,23 @@ fn a_run_there_is_told_from_the_record_here() {
 }
 
 #[test]
+fn a_run_there_and_one_here_of_a_file_of_the_same_path_are_two() {
+    let Some((world, sshd)) = far() else { return };
+    // Here the folder is the home directory there, as it is where both are `/root`.
+    world.write("far/e.toml", EXPERIMENT.replace("echo value=$V", "[ ! -e stop ] || sleep 600; echo value=$V"));
+    world.write("far/stop", "");
+    let mut running = on(&world, &sshd, ["run", "far/e.toml"]).start();
+    until("a launch is there", LIMIT, || !world.trial_processes().is_empty());
+    running.signal(Signal::INT);
+    running.wait().exits(130);
+    fs::remove_file(world.path("far/stop")).expect("own file");
+    let here = world.bystander(["run", "far/e.toml", "--json"]).run().exits(2);
+    assert!(!here.stderr.contains("taken up"), "{}", here.stderr);
+    let there = on(&world, &sshd, ["run", "far/e.toml", "--json"]).run().exits(2).says(&["taken up"]);
+    assert_ne!(here.json()["run"], there.json()["run"]);
+}
+
+#[test]
 fn the_file_names_the_machine_and_the_address_the_folder() {
     let Some((world, sshd)) = far() else { return };
     fs::create_dir_all(world.path("far/sub dir")).expect("a folder");
@@ -124,7 +141,7 @@ fn a_host_with_an_unknown_or_another_key_is_not_talked_to() {
 fn a_host_that_is_not_there_and_a_wrong_address_say_what_to_do() {
     let Some((world, mut sshd)) = far() else { return };
     sshd.stop();
-    on(&world, &sshd, ["doctor"]).run().exits(4).says(&["failed to connect to ssh://target", "refused", "ssh target"]);
+    on(&world, &sshd, ["doctor"]).run().exits(4).says(&["failed to connect to ssh://target", "refused", "ssh -F", "look whether"]);
     world.bystander(["--on", "target", "doctor"]).run().exits(3).says(&["ssh://user@host[:port][/folder]"]);
     world.bystander(["--on", "ssh://u:p@h", "doctor"]).run().exits(3).says(&["password"]);
     world.bystander(["--on", "ssh://h", "show"]).run().exits(3).says(&["it reads what is here"]);

@@ -226,6 +226,22 @@ fn nobody_within_the_lease_ends_the_run_and_undoes_its_edits() {
 }
 
 #[test]
+fn the_same_command_twice_at_once_is_followed_by_one_and_the_other_says_so() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("e.toml", WAITS);
+    let launches = || fs::read_to_string(world.path("far/launches")).unwrap_or_default().lines().count();
+    let first = on(&world, &sshd, ["run", "e.toml"]).start();
+    until("the third launch waits", LIMIT, || launches() == 3);
+    on(&world, &sshd, ["run", "e.toml"]).run().exits(3).says(&["another process here follows it already"]);
+    // Another run from the same state directory meanwhile takes nothing of this one.
+    world.write("other.toml", crate::remote::EXPERIMENT);
+    on(&world, &sshd, ["run", "other.toml"]).run().exits(2);
+    world.write("far/go", "");
+    first.wait().exits(2);
+    nothing_left(&world, &sshd);
+}
+
+#[test]
 fn ctrl_c_here_ends_the_run_there_in_order() {
     let Some((world, sshd)) = far() else { return };
     world.write("e.toml", WAITS);

@@ -135,7 +135,10 @@ fn answer(agent: &mut Option<Agent>, ask: Ask, body: &[u8], voice: &Voice) -> io
                 }
             }
         }
-        Ask::Signal { job, signal } => Job::named(&agent.state, &job)?.signal(signal),
+        Ask::Signal { job, signal } => {
+            Job::named(&agent.state, &job)?.signal(signal)?;
+            voice.say(&Told::Signalled, &[])
+        }
         Ask::Forget { job } => {
             agent.followed.remove(&job);
             Job::named(&agent.state, &job)?.forget()?;
@@ -147,7 +150,15 @@ fn answer(agent: &mut Option<Agent>, ask: Ask, body: &[u8], voice: &Voice) -> io
             let (count, lines) = agent.events(&RunId(run), after)?;
             voice.say(&Told::Events { count }, &lines)
         }
-        Ask::Kept { run } => voice.say(&Told::Kept(agent.kept(&RunId(run))?), &[]),
+        Ask::Kept { run } => {
+            let (state, run, voice) = (agent.recorded()?, RunId(run), voice.clone());
+            // Hashing gigabytes takes longer than a near end waits for a sign of life.
+            std::thread::spawn(move || match kept_files(state.as_ref(), &run) {
+                Ok(files) => drop(voice.say(&Told::Kept(files), &[])),
+                Err(error) => voice.failed(&format!("list the files of {run}"), &error),
+            });
+            Ok(())
+        }
         Ask::Part { path, from } => voice.say(&Told::Part, &agent.part(&path, from)?),
     }
 }
@@ -232,15 +243,6 @@ impl Agent {
         Ok((count, lines))
     }
 
-    fn kept(&self, run: &RunId) -> io::Result<Vec<KeptFile>> {
-        let Some(state) = self.recorded()? else { return Ok(Vec::new()) };
-        let files = kept::files(&state, run).into_iter().map(|path| {
-            let length = path.metadata()?.len();
-            Ok(KeptFile { sha256: output::sha256_file(&path)?, length, path: state.relative(&path) })
-        });
-        files.collect()
-    }
-
     /// A part of a file that a run keeps; no link is followed, and no path leads out of the folder of runs.
     fn part(&self, path: &Path, from: u64) -> io::Result<Vec<u8>> {
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
@@ -260,6 +262,16 @@ impl Agent {
         bytes.truncate(length);
         Ok(bytes)
     }
+}
+
+/// The files that a run keeps, with their hashes.
+fn kept_files(state: Option<&StateDir>, run: &RunId) -> io::Result<Vec<KeptFile>> {
+    let Some(state) = state else { return Ok(Vec::new()) };
+    let files = kept::files(state, run).into_iter().map(|path| {
+        let length = path.metadata()?.len();
+        Ok(KeptFile { sha256: output::sha256_file(&path)?, length, path: state.relative(&path) })
+    });
+    files.collect()
 }
 
 /// Nanoseconds since 1970.

@@ -232,7 +232,7 @@ impl Link {
         self.say(ask, body)?;
         loop {
             match self.heard_until(Instant::now() + PING)? {
-                Some(said @ (Told::Output { .. } | Told::Ended { .. }, _)) => self.unheard.push_back(said),
+                Some(said @ (Told::Output { .. } | Told::Ended { .. } | Told::Signalled, _)) => self.unheard.push_back(said),
                 Some(answer) => return Ok(answer),
                 None => {}
             }

@@ -92,7 +92,7 @@ pub enum Ask {
         /// Bytes of its output that have arrived.
         from: u64,
     },
-    /// Sends a signal to a command; it is not answered.
+    /// Sends a signal to a command.
     Signal {
         /// The command.
         job: String,
@@ -234,6 +234,8 @@ pub enum Told {
         /// How.
         standing: Standing,
     },
+    /// The signal was sent.
+    Signalled,
     /// Nothing of the command is there any more.
     Forgotten,
     /// The answer to [`Ask::Jobs`].

@@ -127,7 +127,7 @@ impl Mirror<'_> {
         Ok(changed)
     }
 
-    /// Copies what runs keep in files, of all runs whose files have not arrived.
+    /// Copies what runs keep in files, of all runs that have ended and whose files have not arrived; those of a run that goes on still grow.
     ///
     /// # Errors
     /// As [`Mirror::events`]; a file whose hash is another is not kept.
@@ -136,6 +136,9 @@ impl Mirror<'_> {
         let Told::Runs(runs) = told else { return Err(LinkError::Confused.into()) };
         for far in runs {
             let id = RunId(far.id.clone());
+            if self.store.run(&id)?.is_none_or(|run| run.status == RunStatus::Running) {
+                continue;
+            }
             let mut ran = self.ran_on(&id, link)?;
             if ran.complete == Some(far.events) {
                 continue;
@@ -183,7 +186,7 @@ impl Mirror<'_> {
         if after == 0 {
             let record = RunRecord {
                 id: RunId(far.id.clone()),
-                file: path(&far.file),
+                file: file_there(&self.address, &path(&far.file)),
                 spec_sha256: far.spec_sha256.clone(),
                 created: TimeNs(ran.offset.here(far.created_ns)),
                 status: RunStatus::Running,
@@ -221,6 +224,14 @@ impl Mirror<'_> {
         }
         fs::rename(&part, &to).map_err(disk)
     }
+}
+
+/// How a record here names an experiment file there: a run of this machine is never taken for one of another, nor the other way round.
+#[must_use]
+pub fn file_there(address: &str, file: &Path) -> PathBuf {
+    let mut named = std::ffi::OsString::from(address);
+    named.push(file);
+    PathBuf::from(named)
 }
 
 /// Where a file lies until it is whole.

@@ -44,7 +44,7 @@ pub(super) fn bring(runtime: &Runtime, session: &Session) -> Result<(), LinkErro
     let to = place()?;
     // A copy that was cut is never moved to where it would be started.
     let text = format!(
-        "set -e\nb={to}\nd=\"${{b%/*}}\"\numask 077\nmkdir -p \"$d\"\nt=\"$d/.new.$$\"\ntrap 'rm -f \"$t\"' EXIT\ncat >\"$t\"\n\
+        "set -e\nb={to}\nd=\"${{b%/*}}\"\numask 077\nmkdir -p \"$d\"\nt=\"$d/.new.$$\"\ntrap '' PIPE\ntrap 'rm -f \"$t\"' EXIT\ntrap 'exit 1' HUP INT TERM\ncat >\"$t\"\n\
          n=$(wc -c <\"$t\")\n[ \"$n\" -eq {length} ] || {{ echo \"only $n of {length} bytes arrived\" >&2; exit 1; }}\nchmod 700 \"$t\"\nmv -f \"$t\" \"$b\""
     );
     script(runtime, session, &text, Some(file)).map(drop).map_err(|error| match error {

@@ -1,6 +1,8 @@
 //! A command there, followed from here over as many connections as it takes.
 
+use std::collections::VecDeque;
 use std::io;
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -12,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, quoted};
 
 /// How long one look for what the far end says takes at most: so long a signal may wait.
 const LOOK: Duration = Duration::from_millis(50);
@@ -31,8 +33,8 @@ pub(super) struct Session {
     link: Option<Link>,
     opened: Opened,
     signals: Receiver<i32>,
-    /// Requests to stop that were seen.
-    asked_to_stop: u32,
+    /// Signals that were passed on, and of which the far end has not said yet that it has them.
+    unconfirmed: VecDeque<i32>,
     say: Box<dyn Fn(&str)>,
 }
 
@@ -41,10 +43,13 @@ impl Session {
     pub(super) fn open(address: Address, options: Options, output: &Output) -> Result<Self, Failure> {
         let voice = output.voice();
         let say: Box<dyn Fn(&str)> = Box::new(move |text| voice.say(text));
+        let config = options.config.clone();
+        let link =
+            Link::connect(&address, &options, &mut |text| say(text)).map_err(|error| unconnected(&address, config.as_deref(), &error))?;
+        // Until there is something to end there, Ctrl-C ends this process.
         let signals = signals()?;
-        let link = Link::connect(&address, &options, &mut |text| say(text)).map_err(|error| unconnected(&address, &error))?;
         let opened = link.opened().clone();
-        Ok(Self { address, options, link: Some(link), opened, signals, asked_to_stop: 0, say })
+        Ok(Self { address, options, link: Some(link), opened, signals, unconfirmed: VecDeque::new(), say })
     }
 
     /// What is known of the far end.
@@ -74,7 +79,7 @@ impl Session {
                     ));
                     return Ok(link);
                 }
-                Err(error) if !error.may_pass() => return Err(unconnected(&self.address, &error)),
+                Err(error) if !error.may_pass() => return Err(unconnected(&self.address, self.options.config.as_deref(), &error)),
                 Err(_) => {}
             }
             match self.signals.recv_timeout(pause) {
@@ -113,10 +118,14 @@ impl Session {
     fn follow_on(&mut self, job: &str, at: &mut u64, printed: &mut dyn FnMut(Stream, &[u8], u64)) -> Result<Standing, LinkError> {
         let Some(link) = &mut self.link else { return Err(LinkError::Confused) };
         link.say(&Ask::Follow { job: job.to_owned(), from: *at }, &[])?;
+        // Those that may have been lost with the last connection.
+        for signal in &self.unconfirmed {
+            link.say(&Ask::Signal { job: job.to_owned(), signal: *signal }, &[])?;
+        }
         let mut arrived = Vec::new();
         loop {
             while let Ok(signal) = self.signals.try_recv() {
-                self.asked_to_stop += 1;
+                self.unconfirmed.push_back(signal);
                 link.say(&Ask::Signal { job: job.to_owned(), signal }, &[])?;
             }
             match link.hear(LOOK)? {
@@ -126,6 +135,7 @@ impl Session {
                     arrived.drain(..taken);
                 }
                 Some((Told::Ended { standing, .. }, _)) => return Ok(standing),
+                Some((Told::Signalled, _)) => drop(self.unconfirmed.pop_front()),
                 Some(_) => return Err(LinkError::Confused),
                 None => {}
             }
@@ -179,10 +189,11 @@ fn signals() -> Result<Receiver<i32>, Failure> {
 }
 
 /// No connection, with the step that helps.
-pub(super) fn unconnected(address: &Address, error: &LinkError) -> Failure {
+pub(super) fn unconnected(address: &Address, config: Option<&Path>, error: &LinkError) -> Failure {
     let machine = address.machine();
     let failure = Failure::environment(format!("failed to connect to {machine}")).because(error);
-    let ssh = format!("ssh {}{}", address.port.map_or_else(String::new, |port| format!("-p {port} ")), {
+    let config = config.map_or_else(String::new, |file| format!("-F {} ", quoted(file)));
+    let ssh = format!("ssh {config}{}{}", address.port.map_or_else(String::new, |port| format!("-p {port} ")), {
         address.user.as_ref().map_or_else(|| address.host.clone(), |user| format!("{user}@{}", address.host))
     });
     match error {
@@ -190,6 +201,7 @@ pub(super) fn unconnected(address: &Address, error: &LinkError) -> Failure {
             "nothing was sent; where you know that the key is right, log in once with `{ssh}` and accept it (`ssh-keygen -R` removes one that has changed)"
         )),
         LinkError::Refused { .. } => failure.hint(format!("`{ssh}` must log in without asking: a key in an agent, or in your configuration of SSH")),
+        LinkError::NoAgent { why } if why.contains("No space left") => failure.hint("make room in the home directory there"),
         LinkError::NoAgent { .. } => failure.hint(format!("install bystander {} there, on the PATH of `{ssh}`", env!("CARGO_PKG_VERSION"))),
         LinkError::Failed { .. } => failure.hint("mend that there, and run the same command again"),
         _ => failure.hint(format!("look whether `{ssh}` connects")),

@@ -17,6 +17,7 @@ use bystander_model::address::Address;
 use bystander_model::patch::{HostEdits, PatchReport};
 use bystander_store::state::write_once;
 use bystander_store::{StateDir, output::sha256_hex};
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::follow::Session;
@@ -107,8 +108,31 @@ impl Near {
         write(&to, job)
     }
 
+    /// Waits until no other process here does the same, and keeps others out until the file that is returned is closed.
+    pub(super) fn alone(&self, what: &str) -> Result<fs::File, Failure> {
+        self.lock(&self.folder.join(format!("{what}.lock")), FlockOperation::LockExclusive)
+    }
+
+    /// Takes a command over for this process; a failure where another one follows it.
+    pub(super) fn follow(&self, job: &Job) -> Result<fs::File, Failure> {
+        self.lock(&self.folder.join("jobs").join(format!("{}.lock", job.job)), FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn lock(&self, path: &Path, how: FlockOperation) -> Result<fs::File, Failure> {
+        let file = fs::File::options().create(true).truncate(false).write(true).open(path).map_err(|error| unwritable(path, &error))?;
+        match rustix::fs::flock(&file, how) {
+            Ok(()) => Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(Failure::user("failed to follow the command there: another process here follows it already")
+                    .hint("wait until it ends, or use another --state DIR for one that is not the same"))
+            }
+            Err(errno) => Err(unwritable(path, &errno.into())),
+        }
+    }
+
     /// Takes a command away whose end was taken.
     pub(super) fn done(&self, job: &str) {
+        let _unlocked = fs::remove_file(self.folder.join("jobs").join(format!("{job}.lock")));
         // One that stays is looked for there, and found lost.
         let _gone = fs::remove_file(self.folder.join("jobs").join(format!("{job}.json")));
     }

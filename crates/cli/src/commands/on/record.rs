@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bystander_host::remote::job::Stream;
 use bystander_host::remote::message::{Ask, Standing, Word};
-use bystander_host::remote::mirror::{Mirror, MirrorError, RanOn};
+use bystander_host::remote::mirror::{Mirror, MirrorError, RanOn, file_there};
 use bystander_lab::ledger::Ledger;
 use bystander_lab::summary;
 use bystander_model::report::Report;
@@ -39,8 +39,6 @@ pub(super) struct Sent {
 
 /// What is sent of a run.
 pub(super) fn sent(args: &Args, run: &RunArgs, wanted: &Wanted, session: &Session) -> Result<Sent, Failure> {
-    // What the text alone shows is told here, before anybody is asked for anything.
-    crate::commands::run::read(&run.file, None)?;
     let mut body = Vec::new();
     let file = words::text(&run.file, &mut body)?;
     let folder = session.opened().home.join(wanted.address.folder.as_deref().unwrap_or(Path::new("")));
@@ -75,7 +73,7 @@ pub(super) fn run(
         Stream::Out if said.len() < MOST_SAID => said.extend(bytes),
         Stream::Out => {}
     })?;
-    match newest(near, &counts_as)? {
+    match newest(near, &file_there(&wanted.address.machine(), &counts_as))? {
         Some((ledger, report)) if has_answered(&standing) => {
             tell(&ledger, &report, run, near, output)?;
             Ok(ExitCode::from(answered::exit_code(&ledger, &report)))
@@ -137,6 +135,7 @@ fn carry_out(
 ) -> Result<Standing, Failure> {
     let found = if anew { None } else { near.unfinished(&wanted.address, what) };
     if let Some(job) = found {
+        let _followed = near.follow(&job)?;
         output.say(&format!("the same command was started on {} before: it is taken up where it was", wanted.address.machine()));
         let (standing, job) = follow(job, near, session, output, printed)?;
         bring_back(near, session, wanted)?;
@@ -168,6 +167,7 @@ fn begin(
     let job = Job { job: start.job.clone(), address: wanted.address.to_string(), what: what.to_owned(), printed: 0 };
     // Before anything is there that would have to be found again.
     near.keep(&job)?;
+    let _followed = near.follow(&job)?;
     session.retried(&mut |link| link.ask(&Ask::Start(start.clone()), body).map(drop))?;
     follow(job, near, session, output, printed)
 }
@@ -196,6 +196,8 @@ fn follow(
 /// Brings the record back: events, and files.
 fn bring_back(near: &Near, session: &mut Session, wanted: &Wanted) -> Result<(), Failure> {
     let state = near.state()?;
+    // Two commands that end at once would write the same files.
+    let _alone = near.alone("record")?;
     let mut store = state::open(state)?;
     loop {
         let mut mirror = Mirror { state, store: &mut store, address: wanted.address.machine() };
