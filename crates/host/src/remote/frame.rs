@@ -81,7 +81,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<(T, Vec<
     let head = take(from, head, MOST_HEAD)?;
     let body = take(from, body & !PACKED, MOST_BODY)?;
     let message = serde_json::from_slice(&head).map_err(FrameError::Unreadable)?;
-    let body = if is_packed { zstd::bulk::decompress(&body, MOST_BODY).map_err(FrameError::Damaged)? } else { body };
+    let body = if is_packed { unpacked(&body)? } else { body };
     Ok(Some((message, body)))
 }
 
@@ -94,6 +94,14 @@ fn take(from: &mut impl Read, length: u32, most: usize) -> Result<Vec<u8>, Frame
     let mut bytes = Vec::new();
     from.take(length as u64).read_to_end(&mut bytes).map_err(FrameError::Broken)?;
     if bytes.len() == length { Ok(bytes) } else { Err(FrameError::Cut) }
+}
+
+/// Unpacks a body; memory grows with what comes out of it.
+fn unpacked(packed: &[u8]) -> Result<Vec<u8>, FrameError> {
+    let mut body = Vec::new();
+    let decoder = zstd::stream::Decoder::with_buffer(packed).map_err(FrameError::Damaged)?;
+    decoder.take(MOST_BODY as u64 + 1).read_to_end(&mut body).map_err(FrameError::Damaged)?;
+    if body.len() > MOST_BODY { Err(FrameError::TooLong(body.len())) } else { Ok(body) }
 }
 
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), FrameError> {
