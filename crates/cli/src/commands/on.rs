@@ -122,7 +122,7 @@ pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<E
     near.know(&wanted.address, wanted.config.as_deref())?;
     let done = match &args.command {
         Command::Run(run) if !run.dry_run => record::run(args, run, wanted, &near, &mut session, output),
-        Command::Watch(watch) if watch.list.is_none() => record::watch(args, wanted, &near, &mut session, output),
+        Command::Watch(watch) if watch.list.is_none() => record::watch(wanted, &near, &mut session, output),
         command => plain(args, command, wanted, &near, &mut session, output),
     };
     if leaves_edits(&args.command) {

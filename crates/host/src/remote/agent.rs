@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::frame::{self, FrameError};
 use super::job::Job;
-use super::message::{Ask, FarJob, FarRun, KeptFile, Standing, Told, bytes, greeting};
+use super::message::{Ask, FarRun, KeptFile, Standing, Told, bytes, greeting};
 use super::{far, follow};
 
 /// The first argument of an agent.
@@ -97,7 +97,6 @@ fn what(ask: &Ask) -> String {
         Ask::Follow { job, .. } => format!("follow the command {job}"),
         Ask::Signal { job, .. } => format!("send a signal to the command {job}"),
         Ask::Forget { job } => format!("remove the command {job}"),
-        Ask::Jobs => "list the commands there".to_owned(),
         Ask::Runs => "list the runs there".to_owned(),
         Ask::Events { run, .. } => format!("read the events of {run}"),
         Ask::Kept { run } => format!("list the files of {run}"),
@@ -144,7 +143,6 @@ fn answer(agent: &mut Option<Agent>, ask: Ask, body: &[u8], voice: &Voice) -> io
             Job::named(&agent.state, &job)?.forget()?;
             voice.say(&Told::Forgotten, &[])
         }
-        Ask::Jobs => voice.say(&Told::Jobs(agent.jobs()?), &[]),
         Ask::Runs => voice.say(&Told::Runs(agent.runs()?), &[]),
         Ask::Events { run, after } => {
             let (count, lines) = agent.events(&RunId(run), after)?;
@@ -188,11 +186,6 @@ impl Agent {
     fn renew(&self) {
         // What has ended and is forgotten needs no lease.
         self.followed.values().for_each(|job| drop(job.renew()));
-    }
-
-    fn jobs(&self) -> io::Result<Vec<FarJob>> {
-        let all = Job::all(&self.state).into_iter();
-        all.filter_map(|(name, job)| Some(job.standing().transpose()?.map(|standing| FarJob { job: name, standing }))).collect()
     }
 
     /// The state directory, where a command has made one already.

@@ -68,16 +68,6 @@ impl Job {
         Self { folder: folder.to_owned() }
     }
 
-    /// Every command of a state directory, by name.
-    #[must_use]
-    pub fn all(state: &Path) -> Vec<(String, Self)> {
-        let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
-        let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, Self { folder: entry.path() })));
-        let mut jobs: Vec<_> = named.filter(|(name, _)| is_name(name)).collect();
-        jobs.sort_by(|one, other| one.0.cmp(&other.0));
-        jobs
-    }
-
     /// Starts a command under a warden, unless one of this name was started.
     ///
     /// # Errors

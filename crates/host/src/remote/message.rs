@@ -104,8 +104,6 @@ pub enum Ask {
         /// The command.
         job: String,
     },
-    /// Lists the commands that are there.
-    Jobs,
     /// Lists the runs that are recorded there.
     Runs,
     /// Sends events of a run.
@@ -184,15 +182,6 @@ pub struct JobEnd {
     pub lost_why: Option<String>,
 }
 
-/// A command as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FarJob {
-    /// Its name.
-    pub job: String,
-    /// How it stands.
-    pub standing: Standing,
-}
-
 /// What the agent says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -238,8 +227,6 @@ pub enum Told {
     Signalled,
     /// Nothing of the command is there any more.
     Forgotten,
-    /// The answer to [`Ask::Jobs`].
-    Jobs(Vec<FarJob>),
     /// The answer to [`Ask::Runs`].
     Runs(Vec<FarRun>),
     /// The answer to [`Ask::Events`]: one event a line in the body.

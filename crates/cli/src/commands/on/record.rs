@@ -91,7 +91,7 @@ fn has_answered(standing: &Standing) -> bool {
 }
 
 /// Watches a command there.
-pub(super) fn watch(_args: &Args, wanted: &Wanted, near: &Near, session: &mut Session, output: &mut Output) -> Result<ExitCode, Failure> {
+pub(super) fn watch(wanted: &Wanted, near: &Near, session: &mut Session, output: &mut Output) -> Result<ExitCode, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (typed, body) = words::typed(words, &session.opened().state)?;
     let what = what(&typed, &body);
