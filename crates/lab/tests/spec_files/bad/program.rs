@@ -106,7 +106,7 @@ fn unknown_keys_name_the_nearest_or_the_place_they_belong_in() {
     error spec.unknown_key 4:2 "\"a\\nb\""
       unknown key `a\nb` in the experiment file
       ^ not a key of this table
-      help: valid keys here are `question`, `program`, `workload`, `factors`, `probes`, `edits`, `metrics`, `plan`, `hypotheses`, `evidence`, `conditions` and `hooks`
+      help: valid keys here are `question`, `on`, `lease`, `program`, `workload`, `factors`, `probes`, `edits`, `metrics`, `plan`, `hypotheses`, `evidence`, `conditions` and `hooks`
     "###);
     assert_snapshot!(probe("name = 'p'\nat = 'm:f'\ncaptures = []"), @r###"
     error spec.unknown_key 6:1 "captures"
