@@ -1,24 +1,66 @@
 //! Free TCP ports on the loopback address.
 //!
-//! A free port is not reserved: between the asking and the program's own bind another process can take it. Readiness therefore
-//! checks whose the listener is.
+//! Between the asking and the program's own bind another process can take a free port; readiness therefore checks whose the listener is. Runs of
+//! ours keep out of each other's way: each claims a block of ports for as long as it lives, by an abstract socket that the kernel drops with the
+//! process. Such names are of one network namespace, as the ports are, and leave nothing on disk.
 
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::RangeInclusive;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, PoisonError};
 
-/// Ports that were given out by this process.
-static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+/// The ports that this process gives out.
+static CLAIM: Mutex<Option<Claim>> = Mutex::new(None);
 
 /// Ports below this are known by name to some service or other.
 const LOWEST: u16 = 10_240;
 /// Fewer ports than this are too few to find a free one among.
 const FEWEST: u16 = 1024;
+/// Ports that one process claims: no port comes again before as many were given out.
+const BLOCK: u16 = 128;
+/// From one port to the next, odd so that it goes through the whole block: a program that takes its port and the next ones beside it does not meet
+/// its neighbour's.
+const STEP: u16 = 37;
 /// Where the kernel says which ports it gives to whoever asks for any.
 const EPHEMERAL: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+
+/// A block of ports of this process.
+struct Claim {
+    first: u16,
+    /// How many were given out.
+    given: u16,
+    /// Holds the name while the process lives; none where all blocks were claimed by others.
+    _name: Option<UnixDatagram>,
+}
+
+impl Claim {
+    /// The first block, from a random one on, that no other process has; a random one where all are taken.
+    fn make(ports: &RangeInclusive<u16>) -> Self {
+        let blocks = (ports.end() - ports.start() + 1) / BLOCK;
+        // Runs that start at once must not go through the blocks in step.
+        let start = u16::try_from(RandomState::new().build_hasher().finish() % u64::from(blocks)).unwrap_or(0);
+        let first = |index: u16| ports.start() + (start + index) % blocks * BLOCK;
+        (0..blocks).find_map(|index| Some(Self { first: first(index), given: 0, _name: Some(name(first(index)).ok()?) })).unwrap_or(Self {
+            first: first(0),
+            given: 0,
+            _name: None,
+        })
+    }
+
+    fn next(&mut self) -> u16 {
+        let port = self.first + self.given.wrapping_mul(STEP) % BLOCK;
+        self.given = self.given.wrapping_add(1);
+        port
+    }
+}
+
+/// Takes the name of the block that begins at a port.
+fn name(first: u16) -> io::Result<UnixDatagram> {
+    UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(format!("bystander/ports/{first}"))?)
+}
 
 /// Whether nobody listens on the port and it can be bound on the loopback address.
 ///
@@ -28,7 +70,7 @@ pub fn port_free(port: u16) -> bool {
     crate::listener::sockets(port).is_empty() && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
-/// Picks a port that is free now and that this process has not given out before.
+/// Picks a port that is free now, that no other run of ours gives out, and that this process has not given out lately.
 ///
 /// It is none that the kernel gives to whoever binds or connects without naming one: such a port can be taken by any connection of any program
 /// before the program under test has bound it.
@@ -36,21 +78,11 @@ pub fn port_free(port: u16) -> bool {
 /// # Errors
 /// When none is free.
 pub fn pick_free_port() -> io::Result<u16> {
-    let ports = candidates(&std::fs::read_to_string(EPHEMERAL).unwrap_or_default());
-    let count = usize::from(ports.end() - ports.start()) + 1;
-    // Runs that start at once must not go through the ports in step.
-    let start = usize::try_from(RandomState::new().build_hasher().finish() % count as u64).unwrap_or(0);
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    ports
-        .clone()
-        .chain(ports)
-        .skip(start)
-        .take(count)
-        .find(|port| !given.contains(port) && port_free(*port))
-        .inspect(|port| {
-            given.insert(*port);
-        })
-        .ok_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "no port is free"))
+    let mut claim = CLAIM.lock().unwrap_or_else(PoisonError::into_inner);
+    let claim = claim.get_or_insert_with(|| Claim::make(&candidates(&std::fs::read_to_string(EPHEMERAL).unwrap_or_default())));
+    (0..BLOCK).map(|_| claim.next()).find(|port| port_free(*port)).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::AddrNotAvailable, format!("no port is free among {} to {}", claim.first, claim.first + BLOCK - 1))
+    })
 }
 
 /// The ports above the kernel's own range, else those below it, else all; `range` is the text of [`EPHEMERAL`].
@@ -71,12 +103,32 @@ mod tests {
     use std::collections::BTreeSet;
     use std::net::TcpListener;
 
-    use super::{candidates, pick_free_port, port_free};
+    use super::{BLOCK, Claim, candidates, name, pick_free_port, port_free};
 
     #[test]
     fn picked_ports_differ() {
         let ports: BTreeSet<u16> = (0..50).map(|_| pick_free_port().expect("a port")).collect();
         assert_eq!(ports.len(), 50);
+    }
+
+    #[test]
+    fn runs_at_once_have_blocks_of_their_own() {
+        // Two blocks, the first of them claimed by a process of another run.
+        let ports = 2_000..=2_000 + 2 * BLOCK;
+        let other = name(2_000).expect("claims a block");
+        let mut ours = Claim::make(&ports);
+        assert!((0..3 * BLOCK).all(|_| (2_000 + BLOCK..2_000 + 2 * BLOCK).contains(&ours.next())));
+        assert!(name(2_000 + BLOCK).is_err(), "a block is claimed once");
+        drop(other);
+        assert_eq!(Claim::make(&ports).first, 2_000, "what was let go is claimed again");
+    }
+
+    #[test]
+    fn a_block_is_gone_through_whole() {
+        let mut claim = Claim { first: 3_000, given: 0, _name: None };
+        let given: BTreeSet<u16> = (0..BLOCK).map(|_| claim.next()).collect();
+        assert_eq!(given, (3_000..3_000 + BLOCK).collect());
+        assert_eq!(claim.next(), 3_000);
     }
 
     #[test]
