@@ -43,7 +43,7 @@ use crate::failure::{Failure, Kind, exit};
 pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use memory::{MemoryLive, ProgramWords};
 pub(crate) use progress::Progress;
-pub(crate) use remote::{clock, counts_as, print_as_told};
+pub(crate) use remote::{clock, counts_as, note_clock, print_as_told};
 pub(crate) use samples_file::SamplesFile;
 pub(crate) use stopping::Voice;
 
@@ -164,6 +164,7 @@ impl Output {
 
     /// Prints what `patch` found.
     pub(crate) fn patch(&mut self, report: &PatchReport) {
+        let report = &*remote::edits_by_reader(report);
         if self.json {
             return self.json(report);
         }
@@ -191,12 +192,14 @@ impl Output {
         if self.json {
             return self.patch(report);
         }
+        let report = &*remote::edits_by_reader(report);
         let style = self.style(&io::stdout());
         self.data(bystander_report::revert_text(&owners::named(report), live, &style).as_bytes());
     }
 
     /// Prints what `patch apply` did.
     pub(crate) fn applied(&mut self, report: &ApplyReport) {
+        let report = &*remote::applied_by_reader(report);
         if self.json {
             return self.json(report);
         }

@@ -42,6 +42,20 @@ pub struct Event {
     pub body: EventBody,
 }
 
+impl Event {
+    /// The same event for a reader with another clock: `clock` gives every time that it holds.
+    #[must_use]
+    pub fn by_clock(mut self, clock: impl Fn(TimeNs) -> TimeNs) -> Self {
+        self.time = clock(self.time);
+        match &mut self.body {
+            EventBody::Hit(hit) => hit.time_ns = clock(TimeNs(hit.time_ns)).0,
+            EventBody::Watch(WatchEvent::Hits(hits)) => hits.by_clock(clock),
+            _ => {}
+        }
+        self
+    }
+}
+
 /// Who saw an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

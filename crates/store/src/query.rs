@@ -8,12 +8,16 @@ use std::ops::Range;
 use bystander_model::event::{Event, Origin};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use rusqlite::{OptionalExtension as _, params};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::record::{Store, origin_word, trial_number};
 use crate::sqlite::{StoreError, Told as _};
 
-/// Rows read at once: few, since a row may hold thousands of hits.
+/// Rows read at once, at most.
 const PAGE: usize = 100;
+/// Bytes of rows after which no more are read at once: a row may hold thousands of hits.
+const PAGE_BYTES: usize = 1 << 20;
 
 impl Store {
     /// Iterates over the events of a run in the order of insertion.
@@ -39,6 +43,22 @@ impl Store {
             events.after = after.unwrap_or(i64::MAX);
         }
         Ok(events)
+    }
+
+    /// Gives the next events of a run as they are sent, one a line of JSON, without taking them apart: how many, and their text of `most_bytes` or, by its
+    /// last event, more.
+    ///
+    /// # Errors
+    /// The run is not recorded, or the record cannot be read.
+    pub fn event_lines(&self, run: &RunId, first: u64, most_bytes: usize) -> Result<(u64, Vec<u8>), StoreError> {
+        let mut events = self.events_after(run, first)?;
+        let (mut count, mut lines) = (0, Vec::new());
+        while lines.len() < most_bytes {
+            let Some(stored) = events.stored() else { break };
+            events.line(&stored?, &mut lines)?;
+            count += 1;
+        }
+        Ok((count, lines))
     }
 
     /// Counts the events of a run.
@@ -92,6 +112,23 @@ struct Stored {
     body: String,
 }
 
+impl Stored {
+    fn trial(&self) -> Option<TrialId> {
+        (self.trial > 0).then_some(TrialId(self.trial))
+    }
+}
+
+/// A row in the form of [`Event`], with its body as the text that it is.
+#[derive(Serialize)]
+struct Line<'a> {
+    run: &'a RunId,
+    trial: Option<TrialId>,
+    origin: &'a str,
+    seq: u64,
+    time: u64,
+    body: &'a RawValue,
+}
+
 fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<Stored> {
     Ok(Stored { number: row.get(0)?, trial: row.get(1)?, origin: row.get(2)?, seq: row.get(3)?, time_ns: row.get(4)?, body: row.get(5)? })
 }
@@ -101,19 +138,59 @@ impl Events<'_> {
         let sql = "SELECT number, trial, origin, seq, time_ns, body FROM event WHERE run = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
         let path = self.store.path();
         let mut statement = self.store.connection().prepare_cached(sql).told(path)?;
-        let rows = statement.query_map(params![self.row, self.after, PAGE as i64], stored);
-        self.page = rows.told(path)?.collect::<rusqlite::Result<_>>().told(path)?;
-        self.done = self.page.len() < PAGE;
+        let mut rows = statement.query_map(params![self.row, self.after, PAGE as i64], stored).told(path)?;
+        let mut bytes = 0;
+        while self.page.len() < PAGE && bytes < PAGE_BYTES {
+            let Some(row) = rows.next() else {
+                self.done = true;
+                break;
+            };
+            let row = row.told(path)?;
+            bytes += row.body.len();
+            self.page.push_back(row);
+        }
         self.after = self.page.back().map_or(self.after, |last| last.number);
         Ok(())
     }
 
+    /// The next row.
+    fn stored(&mut self) -> Option<Result<Stored, StoreError>> {
+        if self.page.is_empty()
+            && !self.done
+            && let Err(error) = self.turn_page()
+        {
+            self.done = true;
+            return Some(Err(error));
+        }
+        self.page.pop_front().map(Ok)
+    }
+
+    /// Writes a row as the event that it is, with a line end.
+    fn line(&self, stored: &Stored, lines: &mut Vec<u8>) -> Result<(), StoreError> {
+        let event = Line {
+            run: &self.run,
+            trial: stored.trial(),
+            origin: &stored.origin,
+            seq: stored.seq.cast_unsigned(),
+            time: stored.time_ns.cast_unsigned(),
+            body: serde_json::from_str(&stored.body).map_err(|source| self.unreadable(stored.number, source))?,
+        };
+        serde_json::to_writer(&mut *lines, &event).map_err(|source| self.unreadable(stored.number, source))?;
+        lines.push(b'\n');
+        Ok(())
+    }
+
+    fn unreadable(&self, number: i64, source: serde_json::Error) -> StoreError {
+        StoreError::Unreadable { path: self.store.path().to_owned(), number, source }
+    }
+
     fn event(&self, stored: Stored) -> Result<Event, StoreError> {
-        let unreadable = |source| StoreError::Unreadable { path: self.store.path().to_owned(), number: stored.number, source };
+        let trial = stored.trial();
+        let unreadable = |source| self.unreadable(stored.number, source);
         let origin: Origin = serde_json::from_value(serde_json::Value::String(stored.origin)).map_err(unreadable)?;
         Ok(Event {
             run: self.run.clone(),
-            trial: (stored.trial > 0).then_some(TrialId(stored.trial)),
+            trial,
             origin,
             seq: stored.seq.cast_unsigned(),
             time: TimeNs(stored.time_ns.cast_unsigned()),
@@ -126,14 +203,7 @@ impl Iterator for Events<'_> {
     type Item = Result<Event, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.page.is_empty()
-            && !self.done
-            && let Err(error) = self.turn_page()
-        {
-            self.done = true;
-            return Some(Err(error));
-        }
-        let event = self.page.pop_front().map(|stored| self.event(stored));
+        let event = self.stored().map(|stored| self.event(stored?));
         if matches!(event, Some(Err(_))) {
             self.page.clear();
             self.done = true;

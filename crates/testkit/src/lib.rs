@@ -4,6 +4,7 @@
 //! all others, and leaves nothing behind. What is asserted belongs to the tests; nothing here knows what the command should answer.
 #![forbid(unsafe_code)]
 
+mod clock;
 mod dice;
 pub mod endpoint;
 mod nvml;
@@ -17,6 +18,7 @@ mod tree;
 mod wait;
 mod world;
 
+pub use clock::clock_ahead;
 pub use dice::Dice;
 pub use nvml::{Nvml, StubGpu};
 pub use process::{Process, is_alive, kill};

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use bystander_host::remote::clock::Offset;
 use bystander_host::remote::job::Stream;
 use bystander_host::remote::link::Options;
 use bystander_host::remote::message::{JobEnd, Screen, Standing, Start, Word};
@@ -96,7 +97,7 @@ fn stays_here(command: &Command) -> Option<&'static str> {
     }
 }
 
-/// The words of a command that a warden has started, and whether it was one: `far-job COLUMNS COLOUR AGAIN WORD…`.
+/// The words of a command that a warden has started, and whether it was one: `far-job COLUMNS COLOUR AGAIN CLOCK WORD…`.
 pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
     if words.get(1).is_none_or(|first| first != JOB_ARGUMENT) {
         return (words, false);
@@ -106,8 +107,9 @@ pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
     let _unsupported = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::INT));
     let columns = words.get(2).and_then(|columns| columns.to_str()?.parse().ok());
     let again = words.get(4).map(|again| again.to_string_lossy().into_owned()).unwrap_or_default();
-    output::print_as_told(columns, words.get(3).is_some_and(|colour| colour == "colour"), again);
-    (words[..1].iter().chain(words.iter().skip(5)).cloned().collect(), true)
+    let clock = words.get(5).and_then(|clock| serde_json::from_str(clock.to_str()?).ok()).unwrap_or_default();
+    output::print_as_told(columns, words.get(3).is_some_and(|colour| colour == "colour"), again, clock);
+    (words[..1].iter().chain(words.iter().skip(6)).cloned().collect(), true)
 }
 
 /// Carries a verb out there.
@@ -173,7 +175,8 @@ fn plain(
     if matches!(command, Command::Doctor(_)) {
         tell_way(session, wanted, output)?;
     }
-    let start = start(near.new_job(verb(command)), words, wanted, near, output);
+    let clock = session.link()?.offset();
+    let start = start(near.new_job(verb(command)), words, clock, wanted, near, output);
     let ended = session.carry_out(&start, &body, 0, &mut |stream, bytes| output.passed_on(stream == Stream::Out, bytes))?;
     session.forget(&start.job)?;
     code(&ended, wanted)
@@ -196,11 +199,11 @@ fn tell_way(session: &mut Session, wanted: &Wanted, output: &Output) -> Result<(
 }
 
 /// What is asked of the far end.
-fn start(job: String, words: Vec<Word>, wanted: &Wanted, near: &Near, output: &Output) -> Start {
+fn start(job: String, words: Vec<Word>, clock: Offset, wanted: &Wanted, near: &Near, output: &Output) -> Start {
     let (columns, colour) = output.screen();
     let again = near.state().map(|state| output::state_option(state.path())).unwrap_or_default();
     let folder = wanted.address.folder.as_deref().map(bystander_host::remote::message::bytes);
-    Start { job, words, screen: Screen { columns, colour, again }, folder, lease_s: wanted.lease.as_secs().max(1) }
+    Start { job, words, screen: Screen { columns, colour, again, clock }, folder, lease_s: wanted.lease.as_secs().max(1) }
 }
 
 fn verb(command: &Command) -> &'static str {

@@ -161,6 +161,7 @@ fn conducted(
         let end = conduct::conduct(ledger, place, &mut recording).map_err(|error| of_lab(&error))?;
         return Ok((ledger.clone(), end));
     }
+    output::note_clock(state, &run);
     let seed = plan.seed.unwrap_or_else(fresh_seed);
     let now = TimeNs(u64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(0));
     let record =

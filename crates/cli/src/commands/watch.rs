@@ -25,7 +25,7 @@ use bystander_supervise::trial::Inherited;
 
 use crate::args::WatchArgs;
 use crate::failure::{Failure, exit};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::{interrupt, reading, state};
 
 use destination::Unused;
@@ -62,6 +62,7 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
     place.sweep().map_err(|error| Failure::environment("failed to remove what a killed run had left").because(&*error))?;
     let run = state.new_run(Path::new("watch"), jiff::Timestamp::now()).map_err(|error| state::of_state(&error))?;
     let _lock = RunLock::acquire(&state, &run).map_err(|error| state::of_lock(&error))?;
+    output::note_clock(&state, &run);
     let start = start(&checked, &place);
     output.watching(&start);
     let store = state::open(&state)?;

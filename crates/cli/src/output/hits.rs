@@ -17,6 +17,8 @@ use bystander_model::ids::TimeNs;
 use bystander_model::watch::WatchSummary;
 use bystander_report::{HitRows, Style, hit_json, summary_json};
 
+use super::remote::hits_by_reader;
+
 /// Hits that may wait in memory.
 const MOST_WAITING: usize = 50_000;
 /// How long a reader that reads nothing is waited for, once the user has asked to stop.
@@ -201,7 +203,7 @@ impl Printer {
         }
         if self.json {
             let mut lines = Vec::with_capacity(hits.len() * 200);
-            hits.iter().for_each(|hit| hit_json(hit, &mut lines));
+            hits_by_reader(hits).iter().for_each(|hit| hit_json(hit, &mut lines));
             return self.write(&lines);
         }
         let mut text = String::with_capacity(hits.len() * 100);

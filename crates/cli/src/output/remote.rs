@@ -1,12 +1,17 @@
 //! What is printed on another machine than the one whose screen shows it.
 
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use bystander_host::remote::clock::Offset;
-use bystander_model::patch::HostEdits;
+use bystander_model::hit::Hit;
+use bystander_model::ids::RunId;
+use bystander_model::patch::{ApplyReport, HostEdits, PatchReport};
 use bystander_report::Style;
+use bystander_store::StateDir;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{NARROWEST, Output, WIDTH};
 
@@ -33,18 +38,65 @@ pub(super) struct Told {
     pub(super) style: Style,
     /// What follows `bystander show RUN` there.
     pub(super) again: String,
+    /// How far the clock here is from the one there.
+    clock: Offset,
 }
 
-/// From now on everything is printed for a screen of so many columns, with or without colour, on a machine where `again` finds a run.
-pub(crate) fn print_as_told(columns: Option<usize>, colour: bool, again: String) {
+/// From now on everything is printed for a screen of so many columns, with or without colour, on a machine where `again` finds a run, and by the clock
+/// there.
+pub(crate) fn print_as_told(columns: Option<usize>, colour: bool, again: String, clock: Offset) {
     let width = columns.filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH);
     // The first word holds: there is one screen.
-    let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again });
+    let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again, clock });
 }
 
 /// What was told.
 pub(super) fn told() -> Option<&'static Told> {
     TOLD.get()
+}
+
+/// Notes in the folder of a new run how far the clock here is from the reader's, where that is another one.
+pub(crate) fn note_clock(state: &StateDir, run: &RunId) {
+    if let Some(told) = told() {
+        // Without a note the record is given the times by what is known when it is read.
+        let _noted = told.clock.note(&state.run_dir(run));
+    }
+}
+
+/// Hits with times by the reader's clock.
+pub(super) fn hits_by_reader(hits: &[Hit]) -> Cow<'_, [Hit]> {
+    let Some(told) = told() else { return Cow::Borrowed(hits) };
+    hits.iter().map(|hit| Hit { time_ns: told.clock.here(hit.time_ns), ..hit.clone() }).collect()
+}
+
+/// A time here in RFC 3339 by the reader's clock; what is none stays.
+fn text_by_reader(time: &mut String) {
+    if let (Some(told), Ok(at)) = (told(), time.parse::<Timestamp>()) {
+        *time = at.saturating_sub(SignedDuration::from_nanos(told.clock.ahead_ns)).map_or_else(|_| time.clone(), |at| at.to_string());
+    }
+}
+
+/// Live edits with times by the reader's clock.
+pub(super) fn edits_by_reader(report: &PatchReport) -> Cow<'_, PatchReport> {
+    if told().is_none() {
+        return Cow::Borrowed(report);
+    }
+    let mut report = report.clone();
+    report.edits.iter_mut().for_each(|edit| {
+        text_by_reader(&mut edit.made);
+        edit.expires.iter_mut().for_each(text_by_reader);
+    });
+    Cow::Owned(report)
+}
+
+/// What was made, with its end by the reader's clock.
+pub(super) fn applied_by_reader(report: &ApplyReport) -> Cow<'_, ApplyReport> {
+    if told().is_none() {
+        return Cow::Borrowed(report);
+    }
+    let mut report = report.clone();
+    report.expires.iter_mut().for_each(text_by_reader);
+    Cow::Owned(report)
 }
 
 impl Output {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
-use bystander_testkit::{LIMIT, Mark, Run, Signal, Sshd, World, skip, until};
+use bystander_testkit::{LIMIT, Mark, Run, Signal, Sshd, World, clock_ahead, skip, until};
 use serde_json::Value;
 
 use crate::world::world;
@@ -204,4 +204,57 @@ fn a_machine_without_python_runs_what_needs_none_and_says_what_needs_it() {
     on(&world, &sshd, ["run", "e.toml"]).run().exits(2);
     world.write("far/app.py", "x = 1\ny = 2\n");
     on(&world, &sshd, ["watch", "-p", "app.py:2 {x}", "--", "python3", "app.py"]).run().exits(3).says(&["python3"]);
+}
+
+/// Nanoseconds since 1970 by the clock here.
+fn now_ns() -> u64 {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("later than 1970");
+    u64::try_from(since.as_nanos()).expect("before 2554")
+}
+
+#[test]
+fn every_time_is_given_by_the_clock_here() {
+    // Two days behind, and nine hours ahead, of the clock here.
+    for ahead in [-172_800, 32_400] {
+        let world = world();
+        let Some(clock) = clock_ahead(&world, ahead) else { return skip("there is no C compiler", Mark::Machine) };
+        let wrapper = world.path("shifted");
+        fs::write(&wrapper, format!("#!/bin/sh\nLD_PRELOAD='{}' exec '{PROGRAM}' \"$@\"\n", clock.display())).expect("a file");
+        fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("own file");
+        let Some(sshd) = Sshd::start(&world, Some(&wrapper)) else { return skip("there is no sshd", Mark::Machine) };
+        world.write("far/app.py", "def hit(n):\n    return n\nfor n in range(5):\n    hit(n)\n");
+        let before = now_ns();
+        let told = on(&world, &sshd, ["watch", "--json", "-p", "app.py:2 {n}", "--", "python3", "app.py"]).run().exits(0);
+        let times = |text: &str| -> Vec<u64> {
+            let hits = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).expect("JSON")["hit"]["time_ns"].as_u64());
+            hits.collect()
+        };
+        let hits = times(&told.stdout);
+        let runs = fs::read_dir(world.path(".bystander/runs")).expect("runs").flatten().map(|run| run.path().join("far.json"));
+        let offset =
+            runs.filter_map(|file| serde_json::from_slice::<Value>(&fs::read(file).ok()?).ok()?["offset"]["ahead_ns"].as_i64()).next();
+        assert!(offset.is_some_and(|ns| (ns / 1_000_000_000 - ahead).abs() <= 1), "the clock there is another one: {offset:?}");
+        let (error, after) = (1_000_000_000, now_ns());
+        assert!(hits.len() == 5 && hits.iter().all(|hit| (before - error..after + error).contains(hit)), "{before} {hits:?} {after}");
+        let shown = world.bystander(["show", "--json"]).run().exits(0);
+        assert_eq!(times(&shown.stdout), hits, "the record says the same, to the nanosecond");
+        let rows = world.bystander(["show"]).run().exits(0).stdout;
+        let seconds = rows.lines().filter(|line| line.contains("n=")).map(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+        let seconds: Option<Vec<f64>> = seconds.collect();
+        assert!(seconds.is_some_and(|all| all.len() == 5 && all.iter().all(|one| (0.0..60.0).contains(one))), "{rows}");
+        let moment = |time: &Value| {
+            let at: jiff::Timestamp = time.as_str().expect("a time").parse().expect("RFC 3339");
+            u64::try_from(at.as_nanosecond()).expect("later than 1970")
+        };
+        let apply = ["patch", "apply", "--json", "--expire", "1h", "--file", "app.py", "--find", "return n", "--replace", "return n + 1"];
+        let applied = on(&world, &sshd, apply).run().exits(0).json();
+        let hour = 3_600_000_000_000;
+        let until = moment(&applied["expires"]);
+        assert!((before + hour - error..now_ns() + hour + error).contains(&until), "{applied}");
+        let status = world.bystander(["patch", "status", "--json"]).run().exits(1).json();
+        let edit = &status["hosts"][0]["report"]["edits"][0];
+        assert!((before - error..now_ns() + error).contains(&moment(&edit["made"])), "{status}");
+        assert_eq!(moment(&edit["expires"]) / 1_000_000_000, until / 1_000_000_000, "{status}");
+        on(&world, &sshd, ["patch", "revert"]).run().exits(0);
+    }
 }

@@ -15,6 +15,7 @@ use bystander_model::ids::RunId;
 use bystander_store::{StateDir, Store, kept, output};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::clock::Offset;
 use super::frame::{self, FrameError};
 use super::job::Job;
 use super::message::{Ask, FarRun, KeptFile, Standing, Told, bytes, greeting};
@@ -25,12 +26,10 @@ pub const ARGUMENT: &str = "agent";
 
 /// A near end that has said nothing for so long is gone, whatever the connection looks like: it asks for the time every few seconds.
 const SILENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
-/// Events that are sent at once, at most.
-const EVENTS: usize = 2000;
 /// Bytes of events that are sent at once, where one alone is not more.
-const EVENT_BYTES: usize = 4 << 20;
+const EVENT_BYTES: usize = 1 << 20;
 /// Bytes of a file that are sent at once.
-const PART: usize = 4 << 20;
+const PART: usize = 1 << 20;
 
 /// Runs as an agent on the standard streams, until the near end is gone.
 #[must_use]
@@ -206,6 +205,7 @@ impl Agent {
     }
 
     fn runs(&mut self) -> io::Result<Vec<FarRun>> {
+        let Some(state) = self.recorded()? else { return Ok(Vec::new()) };
         let Some(store) = self.store()? else { return Ok(Vec::new()) };
         let told = |error| io::Error::other(with_causes(&error));
         let runs = store.runs().map_err(told)?.into_iter().map(|run| {
@@ -214,6 +214,7 @@ impl Agent {
                 file: bytes(&run.file),
                 spec_sha256: run.spec_sha256,
                 created_ns: run.created.0,
+                clock: Offset::noted(&state.run_dir(&run.id)),
                 id: run.id.0,
             })
         });
@@ -224,16 +225,7 @@ impl Agent {
     fn events(&mut self, run: &RunId, after: u64) -> io::Result<(u64, Vec<u8>)> {
         let told = |error: &bystander_store::StoreError| io::Error::other(with_causes(error));
         let store = self.store()?.ok_or_else(|| io::Error::other("nothing was recorded"))?;
-        let (mut count, mut lines) = (0, Vec::new());
-        for event in store.events_after(run, after).map_err(|error| told(&error))?.take(EVENTS) {
-            serde_json::to_writer(&mut lines, &event.map_err(|error| told(&error))?)?;
-            lines.push(b'\n');
-            count += 1;
-            if lines.len() >= EVENT_BYTES {
-                break;
-            }
-        }
-        Ok((count, lines))
+        store.event_lines(run, after, EVENT_BYTES).map_err(|error| told(&error))
     }
 
     /// A part of a file that a run keeps; no link is followed, and no path leads out of the folder of runs.

@@ -3,7 +3,13 @@
 //! As NTP does it (RFC 5905, section 8): of several questions, the one whose answer took least is believed; the far clock was read somewhere between the
 //! question and the answer, so that half the way is the most that the offset can be wrong by.
 
+use std::path::Path;
+use std::{fs, io};
+
 use serde::{Deserialize, Serialize};
+
+/// What a run's folder at the far end says of the reader's clock.
+const NOTED: &str = "reader-clock.json";
 
 /// The offset of the far clock, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -27,6 +33,21 @@ impl Offset {
     #[must_use]
     pub fn better(self, other: Self) -> Self {
         if other.error_ns < self.error_ns { other } else { self }
+    }
+
+    /// Notes it in the folder of a run at the far end, so that all that is ever told of the run has the same times.
+    ///
+    /// # Errors
+    /// The folder cannot be written to.
+    pub fn note(self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        super::mirror::replace(&folder.join(NOTED), &serde_json::to_vec(&self)?)
+    }
+
+    /// The one that a run has noted.
+    #[must_use]
+    pub fn noted(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(folder.join(NOTED)).ok()?).ok()
     }
 
     /// A time of the far clock as the clock here has it.

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::clock::Offset;
+
 /// The version of the messages: it changes with any of them, and with what jobs keep on the far disk.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// The version of the executable.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -52,6 +54,8 @@ pub struct Screen {
     pub colour: bool,
     /// What follows `bystander show RUN` so that it finds a run here.
     pub again: String,
+    /// How far the clock there is from the one here: what is printed has the times of the one here.
+    pub clock: Offset,
 }
 
 /// A command of this executable that is to be carried out at the far end.
@@ -149,6 +153,8 @@ pub struct FarRun {
     pub spec_sha256: String,
     /// When it began: nanoseconds since 1970, by the far clock.
     pub created_ns: u64,
+    /// How far the clock there was from the reader's, as the run knew it when it began.
+    pub clock: Option<Offset>,
     /// Events that it has.
     pub events: u64,
 }

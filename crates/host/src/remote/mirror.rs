@@ -113,7 +113,7 @@ impl Mirror<'_> {
             let id = RunId(far.id.clone());
             let mut have = self.have(&id)?;
             if have < far.events {
-                let ran = self.ran_on(&id, link)?;
+                let ran = self.ran_on(far, link)?;
                 while have < far.events {
                     let arrived = self.page(far, have, &ran, link)?;
                     if arrived == 0 {
@@ -139,7 +139,7 @@ impl Mirror<'_> {
             if self.store.run(&id)?.is_none_or(|run| run.status == RunStatus::Running) {
                 continue;
             }
-            let mut ran = self.ran_on(&id, link)?;
+            let mut ran = self.ran_on(&far, link)?;
             if ran.complete == Some(far.events) {
                 continue;
             }
@@ -162,14 +162,15 @@ impl Mirror<'_> {
     }
 
     /// Where a run ran; settled with its first event.
-    fn ran_on(&self, run: &RunId, link: &Link) -> Result<RanOn, MirrorError> {
+    fn ran_on(&self, far: &FarRun, link: &Link) -> Result<RanOn, MirrorError> {
+        let run = &RunId(far.id.clone());
         let known =
             RanOn::of(self.state, run).map_err(|source| MirrorError::Disk { path: self.state.run_dir(run).join(FAR_FILE), source })?;
         if let Some(known) = known {
             return Ok(known);
         }
         let machine = link.opened().machine.clone();
-        let ran = RanOn { address: self.address.clone(), machine, offset: link.offset(), complete: None };
+        let ran = RanOn { address: self.address.clone(), machine, offset: far.clock.unwrap_or(link.offset()), complete: None };
         ran.keep(self.state, run)?;
         Ok(ran)
     }
@@ -181,7 +182,7 @@ impl Mirror<'_> {
         let mut events = Vec::new();
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let event: Event = serde_json::from_slice(line).map_err(|source| MirrorError::Unreadable { run: far.id.clone(), source })?;
-            events.push(Event { time: TimeNs(ran.offset.here(event.time.0)), ..event });
+            events.push(event.by_clock(|time| TimeNs(ran.offset.here(time.0))));
         }
         if after == 0 {
             let record = RunRecord {

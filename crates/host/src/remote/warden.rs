@@ -22,7 +22,7 @@ use super::message::{JobEnd, path};
 
 /// The first argument of a warden.
 pub const ARGUMENT: &str = "far-warden";
-/// The first argument of a command that a warden starts; columns, colour, the way to a run here and the command's words follow.
+/// The first argument of a command that a warden starts; columns, colour, the way to a run here, the clock there and the command's words follow.
 pub const JOB_ARGUMENT: &str = "far-job";
 
 /// Between two looks at the lease.
@@ -92,6 +92,7 @@ fn start(order: &Order) -> io::Result<Child> {
         .arg(columns)
         .arg(if order.screen.colour { "colour" } else { "plain" })
         .arg(&order.screen.again)
+        .arg(serde_json::to_string(&order.screen.clock)?)
         .args(job::words(order))
         .current_dir(path(&order.folder))
         .process_group(0)

@@ -4,6 +4,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 
 use crate::hit::Hit;
+use crate::ids::TimeNs;
 use crate::value::Value;
 
 /// Hits in the order in which they were read.
@@ -47,6 +48,11 @@ impl HitBatch {
             })
             .collect();
         Self { sites: sites.into_iter().collect(), rows }
+    }
+
+    /// Gives every hit the time that `clock` has for it.
+    pub(crate) fn by_clock(&mut self, clock: impl Fn(TimeNs) -> TimeNs) {
+        self.rows.iter_mut().for_each(|row| row.3 = clock(TimeNs(row.3)).0);
     }
 
     /// The number of hits.

@@ -34,6 +34,28 @@ fn events_come_back_in_the_order_of_insertion_over_many_pages() {
 }
 
 #[test]
+fn events_as_lines_are_the_same_events_and_end_at_the_bytes_that_are_asked_for() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mut store = store_with(&state(folder.path()), "r");
+    let wanted: Vec<Event> = (0..250).map(|seq| note("r", seq)).chain([lab("r", 0, EventBody::RunResumed)]).collect();
+    store.append_all(&wanted).expect("appends");
+    let (mut read, mut calls) = (Vec::new(), 0);
+    loop {
+        let (count, lines) = store.event_lines(&RunId("r".into()), read.len() as u64, 1000).expect("lines");
+        if count == 0 {
+            break;
+        }
+        let events = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let events: Vec<Event> = events.map(|line| serde_json::from_slice(line).expect("an event")).collect();
+        assert_eq!(events.len() as u64, count);
+        assert!(lines.len() < 2000, "{}", lines.len());
+        read.extend(events);
+        calls += 1;
+    }
+    assert!(read == wanted && calls > 20, "{calls}");
+}
+
+#[test]
 fn numbers_go_on_per_trial_and_origin() {
     let folder = tempfile::tempdir().expect("folder");
     let mut store = store_with(&state(folder.path()), "r");

@@ -195,7 +195,8 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
 fn ask(session: &mut Session, near: &Near) -> Result<PatchReport, Failure> {
     let words = ["--json", "--state"].map(Word::of).into_iter().chain([Word::of(session.opened().state.clone())]);
     let words = words.chain(["patch", "status"].map(Word::of)).collect();
-    let start = Start { job: near.new_job("status"), words, screen: Screen::default(), folder: None, lease_s: 60 };
+    let screen = Screen { clock: session.link()?.offset(), ..Screen::default() };
+    let start = Start { job: near.new_job("status"), words, screen, folder: None, lease_s: 60 };
     let mut said = Vec::new();
     let standing = session.carry_out(&start, &[], 0, &mut |stream, bytes| {
         if stream == Stream::Out {

@@ -163,7 +163,8 @@ fn begin(
     output: &mut Output,
     printed: &mut dyn FnMut(Stream, &[u8], &mut Output),
 ) -> Result<(Standing, Job), Failure> {
-    let start = start(near.new_job("job"), typed.to_vec(), wanted, near, output);
+    let clock = session.link()?.offset();
+    let start = start(near.new_job("job"), typed.to_vec(), clock, wanted, near, output);
     let job = Job { job: start.job.clone(), address: wanted.address.to_string(), what: what.to_owned(), printed: 0 };
     // Before anything is there that would have to be found again.
     near.keep(&job)?;
