@@ -297,8 +297,8 @@ pub(crate) struct MemoryPlanArgs {
     /// What is free on each card before the weights, such as `79.5GiB`, where a log of the same machine says it.
     #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
     pub(crate) free: Option<String>,
-    /// Tokens of the longest request [default: the model's].
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    /// Tokens of the longest request: `131072`, or as vLLM writes it `128K` (of 1,024) or `128k` (of 1,000: 128,000) [default: the model's].
+    #[arg(long, allow_negative_numbers = true, value_name = "TOKENS", value_parser = tokens)]
     pub(crate) context: Option<u64>,
     /// Numbers of the KV cache: `auto`, `bfloat16`, `fp8`, `fp4`.
     #[arg(long, value_name = "KIND")]
@@ -316,7 +316,7 @@ pub(crate) struct MemoryPlanArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) requests: Option<u64>,
     /// Tokens of one prefill step: `chunked_prefill_size`, `max_num_batched_tokens`.
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, allow_negative_numbers = true, value_name = "TOKENS", value_parser = tokens)]
     pub(crate) chunk: Option<u64>,
     /// Tokens of a page or block.
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=65536))]
@@ -330,6 +330,16 @@ pub(crate) struct MemoryPlanArgs {
     /// The launch command, after `--`; options in front of it win.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// The most tokens that a request is planned with.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
+/// Reads a number of tokens.
+fn tokens(text: &str) -> Result<u64, String> {
+    bystander_memory::plan::count::count(text)
+        .filter(|tokens| *tokens <= MOST_TOKENS)
+        .ok_or_else(|| "it is a number of tokens, such as 131072, or as vLLM writes it 128K (of 1,024) or 128k (of 1,000)".to_owned())
 }
 
 /// An engine.

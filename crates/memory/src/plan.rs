@@ -8,6 +8,7 @@ mod architecture;
 mod baseline;
 pub mod checkpoint;
 pub mod config;
+pub mod count;
 pub mod dtype;
 mod fractions;
 pub mod gpu;
@@ -22,8 +23,9 @@ pub mod tensors;
 mod vllm;
 mod weights;
 
-use bystander_model::memory::{FORMAT, Planned};
+use bystander_model::memory::{Column, FORMAT, Planned};
 
+use crate::figures::whole;
 use crate::version::Release;
 use checkpoint::Checkpoint;
 use setup::{Engine, Setup};
@@ -55,6 +57,7 @@ pub struct Question {
 pub fn plan(question: &Question) -> Planned {
     let mut read = question.read.clone();
     read.extend(question.shape.notes.iter().cloned());
+    read.extend(full_request(question));
     let mut columns = vec![architecture::column(question)];
     for wanted in [Engine::Sglang, Engine::Vllm] {
         let releases = question.engines.iter().filter(|(engine, _)| *engine == wanted);
@@ -63,5 +66,44 @@ pub fn plan(question: &Question) -> Planned {
             Engine::Vllm => vllm::column(question, *release),
         }));
     }
+    if let Some(named) = unknown_dtype(question) {
+        columns.iter_mut().for_each(|column| without_numbers(column, named));
+    }
     Planned { format: FORMAT, model: question.model.clone(), read, columns }
+}
+
+/// How long a request of full length is.
+fn full_request(question: &Question) -> Option<String> {
+    let said = |tokens: u64, why: &str| format!("a request of full length: {} tokens, {why}", whole(tokens as f64));
+    let asked = question.setup.context.map(|tokens| said(tokens, "as asked for"));
+    asked.or_else(|| question.shape.context.map(|tokens| said(tokens, "the most that the configuration says")))
+}
+
+/// The kind of numbers that a configuration names, of the model or of its draft, where it is none that is known and the command names no other.
+fn unknown_dtype(question: &Question) -> Option<&str> {
+    let draft = question.setup.speculation.as_ref().and_then(|speculation| speculation.draft.as_ref());
+    let shapes = std::iter::once(&question.shape).chain(draft);
+    shapes.filter_map(|shape| shape.unknown_dtype.as_deref()).find(|_| !question.setup.has_dtype)
+}
+
+/// Takes out all that hangs on the kind of numbers that the model is computed in.
+fn without_numbers(column: &mut Column, named: &str) {
+    let why = format!(
+        "{named} is no kind of numbers to compute in that is known here: what a token and the weights take hangs on it (--dtype in a command after `--` names another)"
+    );
+    *column = Column {
+        name: std::mem::take(&mut column.name),
+        version: std::mem::take(&mut column.version),
+        refused: column.refused.take(),
+        kv_bytes_per_token_per_rank: None,
+        fixed_bytes_per_request: None,
+        weights_gib_per_rank: None,
+        kv_gib_full_request: None,
+        tokens: None,
+        concurrency: None,
+        fraction: None,
+        table: Vec::new(),
+        derivation: Vec::new(),
+        not_modelled: vec![why],
+    };
 }

@@ -197,3 +197,34 @@ fn the_answer_stands_first() {
     let ran = world.bystander(["memory", "plan"]).args([&folder]).args(["--tp", "3"]).run().exits(1);
     assert!(ran.stdout.contains("does not start") && ran.stdout.contains("32 attention heads"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_context_may_be_written_as_vllm_writes_it_and_is_said_in_full() {
+    let world = world();
+    let folder = model(&world);
+    for (context, tokens) in [("8K", 8192), ("8k", 8000), ("4.5k", 4500), ("8192", 8192)] {
+        let planned = plan(&world, &folder, &["--context", context]);
+        let read = planned["read"].as_array().expect("lines");
+        let said = format!("a request of full length: {},{:03} tokens, as asked for", tokens / 1000, tokens % 1000);
+        assert!(read.iter().any(|line| line == &said), "{read:?}");
+        let full = planned["columns"][0]["kv_gib_full_request"].as_f64().expect("a number");
+        assert!((full - f64::from(tokens) / 8192.0).abs() < 1e-9, "{context}: {full}");
+    }
+    for odd in ["128kb", "25.6K", "0", "-1", "many", "9g"] {
+        let ran = world.bystander(["memory", "plan", "--context", odd]).args([&folder]).run().exits(3);
+        assert!(ran.stderr.contains("128K (of 1,024) or 128k (of 1,000)"), "{odd}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_kind_of_numbers_that_is_not_known_is_unknown_in_words() {
+    let world = world();
+    let folder = model(&world);
+    fs::write(folder.join("config.json"), CONFIG.replace("bfloat16", "float64")).expect("writes");
+    let ran = world.bystander(["memory", "plan", "--gpu", "80GiB"]).args([&folder]).run().exits(0);
+    assert!(ran.stdout.contains("tokens unknown: what one takes is not known"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\"float64\" is no kind of numbers to compute in that is known here"), "{}", ran.stdout);
+    let command = ["--", "vllm", "serve", "--dtype", "bfloat16"];
+    let planned = plan(&world, &folder, &[&["--gpu", "80GiB"][..], &command].concat());
+    assert!(planned["columns"][1]["tokens"]["value"].as_f64().is_some(), "{planned:#}");
+}

@@ -118,6 +118,8 @@ pub struct Setup {
     pub context: Option<u64>,
     /// Whether the model is to be computed in 32-bit numbers (`--dtype float32`).
     pub in_single_precision: bool,
+    /// Whether the kind of numbers that the model is computed in was named (`--dtype`), so that what the configuration says counts for nothing.
+    pub has_dtype: bool,
     /// Numbers of the KV cache.
     pub kv: KvKind,
     /// The share of memory: `mem_fraction_static`, `gpu_memory_utilization`.
@@ -194,6 +196,7 @@ impl Default for Setup {
             free_gib: None,
             context: None,
             in_single_precision: false,
+            has_dtype: false,
             kv: KvKind::Auto,
             fraction: None,
             kv_bytes: None,

@@ -11,7 +11,7 @@ mod state;
 
 use serde_json::Value;
 
-use super::config::{Config, ConfigError};
+use super::config::{Config, ConfigError, shown};
 use super::dtype::Dtype;
 
 pub use quantisation::{DeclaredKv, Quantisation};
@@ -55,8 +55,8 @@ pub struct Shape {
     pub experts: Option<Experts>,
     /// Experts that each token is given to; zero where there are none.
     pub experts_per_token: u64,
-    /// The kind of numbers that weights are computed in.
-    pub dtype: Dtype,
+    /// The kind of numbers that weights are computed in, where the configuration names one that is not known here.
+    pub unknown_dtype: Option<String>,
     /// How the weights are quantised.
     pub quantisation: Option<Quantisation>,
     /// What the checkpoint says of the numbers of its KV cache.
@@ -187,7 +187,7 @@ impl Shape {
                 .unwrap_or_else(|| drafts_unsaid(config)),
             experts: experts(config)?,
             experts_per_token: config.any_number(&["num_experts_per_tok", "num_experts_per_token", "moe_topk"])?.unwrap_or(0),
-            dtype: dtype(config),
+            unknown_dtype: unknown_dtype(config),
             quantisation: Quantisation::read(config)?,
             declared_kv: DeclaredKv::read(config),
             vision: vision(config)?,
@@ -324,10 +324,11 @@ fn experts(config: &Config) -> Result<Option<Experts>, ConfigError> {
     Ok(width.map(|intermediate| Experts { count, intermediate }))
 }
 
-/// What weights are computed in. Where the file does not say, both engines take 16 bits: they cast 32 down.
-fn dtype(config: &Config) -> Dtype {
-    let named = config.text("dtype").or_else(|| config.text("torch_dtype")).and_then(Dtype::of_torch);
-    named.filter(|dtype| *dtype == Dtype::Half).unwrap_or(Dtype::Half)
+/// What the configuration says that weights are computed in, unless both engines take 16 bits for it: they do where it says nothing, and cast 32 down.
+fn unknown_dtype(config: &Config) -> Option<String> {
+    let said = config.get("dtype").or_else(|| config.get("torch_dtype"))?;
+    let known = said.as_str().is_some_and(|name| name == "auto" || Dtype::of_torch(name).is_some_and(Dtype::is_plain_float));
+    (!known).then(|| shown(Some(said)))
 }
 
 fn vision(config: &Config) -> Result<Option<(u64, u64)>, ConfigError> {

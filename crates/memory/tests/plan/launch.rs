@@ -40,6 +40,19 @@ fn vllm_in_all_its_spellings() {
 }
 
 #[test]
+fn a_context_is_read_as_the_engine_reads_it() {
+    for (text, tokens) in [("128k", 128_000), ("128K", 131_072), ("1m", 1_000_000), ("25.6k", 25_600), ("131072", 131_072)] {
+        assert_eq!(parse(&format!("vllm serve /m --max-model-len {text}")).setup.context, Some(tokens), "{text}");
+    }
+    let refused = |line: &str| Launch::parse(&[line.to_owned()]).expect_err(line).to_string();
+    assert!(refused("vllm serve /m --max-model-len 25.6K").contains("128K (of 1,024) or 128k (of 1,000)"));
+    assert!(refused("vllm serve /m --max-model-len 128kb").contains("128K (of 1,024) or 128k (of 1,000)"));
+    assert!(refused("sglang serve /m --context-length 128k").contains("SGLang takes in digits alone"));
+    assert!(Launch::parse(&["vllm serve /m --kv-cache-memory-bytes 1.5G".to_owned()]).is_err(), "powers of 1,024 have no decimals");
+    assert_eq!(parse("vllm serve /m --kv-cache-memory-bytes 24G").setup.kv_bytes, Some(24 << 30));
+}
+
+#[test]
 fn speculation_and_what_else_counts() {
     let launch = parse(
         "sglang serve /m --speculative-algorithm EAGLE --speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4 --enable-dp-attention --dp 8 --ep 8 --max-running-requests 256 --chunked-prefill-size -1 --enable-symm-mem",

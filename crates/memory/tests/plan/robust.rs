@@ -61,6 +61,42 @@ fn fields_that_are_missing_or_contradict_are_named() {
 }
 
 #[test]
+fn a_kind_of_numbers_that_nobody_knows_gives_no_number() {
+    let good: Value = serde_json::from_str(&text("llama-8b")).expect("JSON");
+    let planned = |field: &str, value: Value, has_dtype: bool| {
+        let mut config = good.clone();
+        let fields = config.as_object_mut().expect("an object");
+        fields.retain(|field, _| field != "torch_dtype");
+        fields.insert(field.to_owned(), value);
+        let config = Config::parse(&config.to_string()).expect("a config");
+        let shape = Shape::read(&config).expect("a shape");
+        let checkpoint = worked_out(&config, &shape).expect("no error");
+        let setup = Setup { gpu: Some(Gpu::parse("h100").expect("a card")), has_dtype, ..Setup::default() };
+        let engines = vec![(Engine::Sglang, Engine::Sglang.newest()), (Engine::Vllm, Engine::Vllm.newest())];
+        plan(&Question { model: "m".to_owned(), shape, checkpoint, setup, engines, read: Vec::new() })
+    };
+    for odd in [json!("float64"), json!("int8"), json!("float8_e4m3fn"), json!("bf17"), json!(""), json!(16), json!(["bfloat16"])] {
+        for field in ["torch_dtype", "dtype"] {
+            for column in planned(field, odd.clone(), false).columns {
+                let numbers = [column.kv_bytes_per_token_per_rank, column.kv_gib_full_request];
+                assert!(numbers.iter().all(Option::is_none), "{odd}: {column:#?}");
+                assert!(column.weights_gib_per_rank.is_none() && column.tokens.is_none() && column.table.is_empty(), "{odd}: {column:#?}");
+                assert!(column.not_modelled[0].starts_with(&odd.to_string()), "{odd}: {:?}", column.not_modelled);
+            }
+            assert!(
+                planned(field, odd.clone(), true).columns.iter().all(|column| column.tokens.is_some()),
+                "{odd}: named on the command line"
+            );
+        }
+    }
+    for known in ["bfloat16", "float16", "float32", "torch.bfloat16", "half", "auto"] {
+        let all = planned("torch_dtype", json!(known), false).columns;
+        assert!(all.iter().all(|column| column.kv_bytes_per_token_per_rank == Some(131_072.0)), "{known}");
+    }
+    assert!(planned("torch_dtype", Value::Null, false).columns.iter().all(|column| column.tokens.is_some()));
+}
+
+#[test]
 fn a_model_that_is_not_known_has_no_weights_and_no_tokens() {
     let config = json!({"architectures": ["NewForCausalLM"], "model_type": "new", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 10, "max_position_embeddings": 128});
     let config = Config::parse(&config.to_string()).expect("a config");
@@ -169,6 +205,38 @@ proptest! {
     fn no_header_of_the_right_form_panics(dtype in "(F32|BF16|F8_E4M3|I32|F4|X)", shape in prop::collection::vec(any::<u64>(), 0..6), begin in any::<u64>(), end in any::<u64>(), file in any::<u64>()) {
         let header = json!({"a.weight": {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}}).to_string();
         let _ = tensors(header.as_bytes(), file);
+    }
+
+    #[test]
+    fn no_damage_to_a_header_panics_or_takes_more_than_it_has(changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof!["[0-9]{1,25}", "[\\[\\]{},:\"\\\\a-zA-Z0-9.\u{e9}-]{0,6}"], 0..9_usize), 1..6), file in prop_oneof![Just(1_u64 << 40), any::<u64>()]) {
+        let tensor = |at: u64| json!({"dtype": "BF16", "shape": [4, 8, at + 1], "data_offsets": [at * 64, at * 64 + 64 * (at + 1)]});
+        let mut tensors_said = serde_json::Map::new();
+        tensors_said.insert("__metadata__".to_owned(), json!({"format": "pt"}));
+        (0..6).for_each(|at| drop(tensors_said.insert(format!("model.layers.{at}.mlp.experts.{at}.down_proj.weight"), tensor(at))));
+        let mut header = Value::Object(tensors_said).to_string().into_bytes();
+        for (at, text, long) in changes {
+            let at = at.index(header.len() + 1);
+            let end = (at + long).min(header.len());
+            header.splice(at..end, text.bytes());
+        }
+        if let Ok(found) = tensors(&header, file) {
+            assert!(found.len() <= header.len());
+            assert!(found.iter().all(|tensor| tensor.bytes() <= file), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn no_damage_to_the_text_of_a_configuration_panics(model in 0..MODELS.len(), changes in prop::collection::vec((any::<prop::sample::Index>(), "[\\[\\]{},:\"\\\\a-z0-9.e-]{0,6}", 0..9_usize), 1..6)) {
+        let mut config = text(MODELS[model]);
+        for (at, put, long) in changes {
+            let places: Vec<usize> = config.char_indices().map(|(at, _)| at).collect();
+            let at = places.get(at.index(places.len().max(1))).copied().unwrap_or(0);
+            let end = config[at..].char_indices().map(|(end, _)| at + end).nth(long).unwrap_or(config.len());
+            config.replace_range(at..end, &put);
+        }
+        if let Ok(config) = Config::parse(&config) {
+            plan_all(&config, &Setup { gpu: Some(Gpu::parse("h200").expect("a card")), ..Setup::default() });
+        }
     }
 
     #[test]

@@ -63,7 +63,9 @@ fn answer(page: &mut Page<'_>, column: &Column) {
             &lead,
             Some(Role::Open),
             4,
-            if column.weights_gib_per_rank.is_some() {
+            if column.kv_bytes_per_token_per_rank.is_none() {
+                "tokens unknown: what one takes is not known, as said at the end"
+            } else if column.weights_gib_per_rank.is_some() {
                 "tokens unknown: name the card with --gpu"
             } else {
                 "tokens unknown: the weights are not known; give a folder with its *.safetensors, and name the card with --gpu"

@@ -1,6 +1,7 @@
 //! What each option of a launch command means for memory, by engine.
 
 use super::{Launch, LaunchError, Speculative, bits, speculative};
+use crate::plan::count::count;
 use crate::plan::setup::{Engine, KvKind};
 
 /// The meaning of an option.
@@ -257,10 +258,11 @@ impl Launch {
             // All ranks, however many there are in the end.
             Meaning::ExpertsWhole => setup.expert = is_on.then_some(u64::MAX),
             Meaning::DataAttention => setup.attention_is_data_parallel = is_on,
-            Meaning::Context => setup.context = context(self.engine, value).ok_or_else(|| wrong("a number of tokens"))?,
+            Meaning::Context => setup.context = context(self.engine, value).ok_or_else(|| wrong(tokens_of(self.engine)))?,
             // Both engines cast 32 bits down where nothing is said.
-            Meaning::Dtype if value == "auto" => setup.in_single_precision = false,
+            Meaning::Dtype if value == "auto" => (setup.in_single_precision, setup.has_dtype) = (false, false),
             Meaning::Dtype => {
+                setup.has_dtype = true;
                 setup.in_single_precision =
                     bits(value).filter(|bits| *bits >= 16).ok_or_else(|| wrong("auto, bfloat16, float16 or float32"))? == 32;
             }
@@ -277,7 +279,7 @@ impl Launch {
             Meaning::MostTokens => setup.most_tokens = Some(whole()?),
             Meaning::Requests => setup.requests = Some(whole()?),
             Meaning::Chunk if value.starts_with('-') => setup.is_unchunked = true,
-            Meaning::Chunk => setup.chunk = Some(context(self.engine, value).flatten().ok_or_else(|| wrong("a number of tokens"))?),
+            Meaning::Chunk => setup.chunk = Some(context(self.engine, value).flatten().ok_or_else(|| wrong(tokens_of(self.engine)))?),
             Meaning::Page => setup.page = Some(whole()?),
             Meaning::GraphBatch => setup.graph_batch = Some(whole()?),
             Meaning::GraphSizes => setup.graph_batch = setup.graph_batch.max(Some(whole()?)),
@@ -320,7 +322,15 @@ impl Launch {
     }
 }
 
-/// A number of tokens; vLLM also takes `32k` (thousands), `32K` (of 1,024), `1m`, `1M`, and `-1` or `auto` for what fits.
+/// What an engine takes for a number of tokens.
+const fn tokens_of(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Sglang => "a whole number of tokens, which SGLang takes in digits alone",
+        Engine::Vllm => "a number of tokens, such as 131072, 128K (of 1,024) or 128k (of 1,000)",
+    }
+}
+
+/// A number of tokens; vLLM also takes `32k` (thousands), `32K` (of 1,024), and `-1` or `auto` for what fits.
 fn context(engine: Engine, value: &str) -> Option<Option<u64>> {
     if let Ok(whole) = value.parse::<u64>() {
         return (whole > 0 && whole < 1 << 28).then_some(Some(whole));
@@ -331,32 +341,10 @@ fn context(engine: Engine, value: &str) -> Option<Option<u64>> {
     if value == "-1" || value == "auto" {
         return Some(None);
     }
-    let (number, unit) = value.split_at(value.len().checked_sub(1).filter(|at| value.is_char_boundary(*at))?);
-    let unit = match unit {
-        "k" => 1e3,
-        "m" => 1e6,
-        "K" => 1024.0,
-        "M" => 1_048_576.0,
-        _ => return None,
-    };
-    let tokens = number.parse::<f64>().ok()? * unit;
-    (1.0..2e8).contains(&tokens).then_some(Some(tokens as u64))
+    count(value).filter(|tokens| *tokens < 1 << 28).map(Some)
 }
 
-/// A number of bytes, also with `k`, `K`, `m`, `M`, `g` or `G` as vLLM takes them.
+/// A number of bytes, also with `k`, `K` and so on as vLLM takes them.
 fn bytes(value: &str) -> Option<u64> {
-    if let Ok(whole) = value.parse::<u64>() {
-        return Some(whole).filter(|whole| *whole > 0 && *whole < 1 << 50);
-    }
-    let unit = match value.chars().last()? {
-        'k' => 1e3,
-        'm' => 1e6,
-        'g' => 1e9,
-        'K' => 1024.0,
-        'M' => 1_048_576.0,
-        'G' => 1_073_741_824.0,
-        _ => return None,
-    };
-    let bytes = value[..value.len() - 1].parse::<f64>().ok()? * unit;
-    (1.0..1e15).contains(&bytes).then_some(bytes as u64)
+    count(value).filter(|bytes| *bytes < 1 << 50)
 }
