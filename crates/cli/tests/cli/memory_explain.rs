@@ -111,14 +111,25 @@ fn what_is_no_log_has_a_word_and_an_exit_code() {
     world.write("empty.log", "");
     world.write("prose.txt", "hello\n");
     std::fs::create_dir(world.path("none")).expect("made");
+    world.write("one/notes.txt", "hello\n");
+    world.write("blobs/a.bin", "\0\x01\x02".repeat(2000));
+    world.write("blobs/b.bin", "\0".repeat(2000));
     for (name, word) in [
         ("empty.log", "empty.log is empty"),
         ("prose.txt", "no line of SGLang or vLLM among its 1"),
-        ("none", "no log of SGLang or vLLM lies there"),
+        ("none", "none holds no log: no file lies there"),
+        ("one", "one: its one file has no line of SGLang or vLLM"),
+        ("blobs", "blobs: no line of SGLang or vLLM in any of its 2 files"),
     ] {
         let found = explained(&world, &[name], 2);
         assert!(found["unread"][0].as_str().is_some_and(|text| text.contains(word)), "{found:#}");
     }
+    // One of several folders is named as well, beside what the others hold.
+    world.write("logs/server.log", sglang());
+    let found = explained(&world, &["logs", "none", "blobs"], 0);
+    assert_eq!(found["servers"].as_array().map_or(0, Vec::len), 1, "{found:#}");
+    let unread: Vec<&str> = found["unread"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(unread.len() == 2 && unread[0].starts_with("blobs: ") && unread[1].starts_with("none holds"), "{unread:?}");
     let missing = world.bystander(["memory", "explain", "nothing.log"]).run().exits(3);
     assert!(missing.stderr.contains("no such file or directory, and no run has such an id"), "{}", missing.stderr);
     let size = world.bystander(["memory", "explain", "--want", "much", "prose.txt"]).run().exits(3);

@@ -3,6 +3,7 @@
 mod logs;
 mod open;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use bystander_memory::explain::spoken::NOBODY;
 use bystander_memory::explain::{Asked, Explainer, Read, document};
 use bystander_memory::plan::gpu::Gpu;
 
-use self::logs::Log;
+use self::logs::{Log, Logs};
 use super::super::found::{ARCHIVE_ENDS, Found, Place};
 use super::super::show;
 use crate::args::MemoryExplainArgs;
@@ -23,13 +24,17 @@ pub(crate) fn run(args: &MemoryExplainArgs, state: Option<&Path>, output: &mut O
     let asked = asked(args)?;
     let mut unread = Vec::new();
     let mut read: Vec<Read> = Vec::new();
-    for log in all(&args.logs, state)? {
+    let logs = all(&args.logs, state)?;
+    // What lies together and was named as one: how many logs of a server are there?
+    let mut places: BTreeMap<&str, usize> = logs.empty.iter().map(|place| (place.as_str(), 0)).collect();
+    for log in &logs.all {
+        let servers = log.place.as_deref().map(|place| places.entry(place).or_default());
         let mut explainer = Explainer::new(&log.name);
-        match open::feed(&log, &mut explainer) {
+        match open::feed(log, &mut explainer) {
             Ok(None) => {}
             Ok(Some(cut)) => unread.push(format!("{}: {cut}", log.name)),
             // One that was named must be read; of those in a directory the others still can be.
-            Err(error) if log.is_named => return Err(Failure::user(format!("failed to read {}", log.name)).because(&error)),
+            Err(error) if log.is_named() => return Err(Failure::user(format!("failed to read {}", log.name)).because(&error)),
             Err(error) => {
                 unread.push(format!("{}: {error}", log.name));
                 continue;
@@ -37,14 +42,15 @@ pub(crate) fn run(args: &MemoryExplainArgs, state: Option<&Path>, output: &mut O
         }
         let found = explainer.finish();
         // What lies beside the logs of a directory is passed over.
-        if log.is_named || found.servers.iter().any(|facts| facts.engine != NOBODY) {
+        let is_of_server = found.servers.iter().any(|facts| facts.engine != NOBODY);
+        if let Some(servers) = servers {
+            *servers += usize::from(is_of_server);
+        }
+        if log.is_named() || is_of_server {
             read.push(found);
         }
     }
-    let nothing = read.is_empty() && unread.is_empty();
-    if nothing {
-        unread.push("no log of SGLang or vLLM lies there".to_owned());
-    }
+    unread.extend(places.iter().filter(|(_, servers)| **servers == 0).map(|(place, _)| logs.without_a_server(place)));
     let explained = document(read, unread, &asked);
     let code = if explained.servers.is_empty() { exit::UNDETERMINED } else { exit::ANSWERED };
     output.memory_explained(&explained);
@@ -67,21 +73,23 @@ fn want(text: &str) -> Result<f64, Failure> {
 }
 
 /// Every log that was named, in order; what is no file may be a run.
-fn all(named: &[OsString], state: Option<&Path>) -> Result<Vec<Log>, Failure> {
-    let mut all = Vec::new();
+fn all(named: &[OsString], state: Option<&Path>) -> Result<Logs, Failure> {
+    let mut logs = Logs::default();
     for name in named {
         let path = Path::new(name);
         if path.is_file() && name.to_string_lossy().ends_with(ARCHIVE_ENDS) {
             return Err(packed(path));
         }
         if name == "-" || path.exists() {
-            all.extend(logs::of_path(path)?);
+            logs.add(path.display().to_string(), logs::of_path(path)?);
         } else {
-            all.extend(of_run(name, state)?);
+            let run = format!("run {}", name.to_string_lossy());
+            let outputs = of_run(&run, name, state)?;
+            logs.add(run, outputs);
         }
     }
-    logs::shorten(&mut all);
-    Ok(all)
+    logs::shorten(&mut logs.all);
+    Ok(logs)
 }
 
 /// What to do with an archive, whose logs lie among other things.
@@ -93,7 +101,7 @@ fn packed(path: &Path) -> Failure {
 }
 
 /// The outputs of every trial of a run.
-fn of_run(name: &OsStr, state: Option<&Path>) -> Result<Vec<Log>, Failure> {
+fn of_run(run: &str, name: &OsStr, state: Option<&Path>) -> Result<Vec<Log>, Failure> {
     let unknown = || {
         Failure::user(format!("failed to find {}", name.to_string_lossy()))
             .hint("there is no such file or directory, and no run has such an id; `bystander show --list` has all runs")
@@ -106,7 +114,7 @@ fn of_run(name: &OsStr, state: Option<&Path>) -> Result<Vec<Log>, Failure> {
     let report = show::report(&found, &found.ledger()?)?;
     let outputs = report.trials.iter().flat_map(|trial| {
         let streams = trial.output.iter().filter(|(stream, _)| matches!(stream.as_str(), "stdout" | "stderr"));
-        streams.map(|(stream, path)| Log::of_trial(trial.id.0, stream, &state.resolve(path)))
+        streams.map(|(stream, path)| Log::of_trial(run, trial.id.0, stream, &state.resolve(path)))
     });
     Ok(outputs.collect())
 }

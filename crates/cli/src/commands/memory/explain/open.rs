@@ -155,3 +155,38 @@ impl Order<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use bystander_memory::explain::{Asked, Explainer, document};
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::{Log, feed};
+
+    const LOG: &str = include_str!("../../../../../memory/tests/fixtures/sglang-0.5.9-simulated-llama8b.log");
+
+    #[test]
+    fn a_packed_log_that_is_cut_anywhere_tells_what_could_be_read_and_no_other_number() {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(LOG.as_bytes()).expect("memory takes it");
+        let folder = tempfile::tempdir().expect("a folder");
+        for packed in [gzip.finish().expect("memory takes it"), zstd::encode_all(LOG.as_bytes(), 3).expect("memory takes it")] {
+            for end in (0..packed.len()).step_by(41).chain([packed.len() - 1, packed.len()]) {
+                let path = folder.path().join("server.log");
+                std::fs::write(&path, &packed[..end]).expect("writes");
+                let mut explainer = Explainer::new("server.log");
+                let fed =
+                    feed(&Log { name: "server.log".to_owned(), path: Some(path), place: None }, &mut explainer).expect("what is readable");
+                // Of less than its first bytes nobody can tell that it is packed.
+                assert!(end < 4 || fed.is_none() == (end == packed.len()), "cut at {end} of {}: {fed:?}", packed.len());
+                for server in document(vec![explainer.finish()], Vec::new(), &Asked::default()).servers {
+                    let tokens = server.formula.and_then(|formula| formula.tokens);
+                    assert!(tokens.is_none_or(|tokens| tokens.low <= 421_755.0 && 421_755.0 <= tokens.high), "cut at {end}: {tokens:?}");
+                }
+            }
+        }
+    }
+}
