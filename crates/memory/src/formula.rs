@@ -1,7 +1,7 @@
 //! The formula by which SGLang sizes its KV cache, without logs or hits.
 //!
-//! Source: SGLang 0.5.3 to 0.5.6 `model_executor/model_runner.py`, 0.5.7 to 0.5.10 `model_executor/model_runner_kv_cache_mixin.py`, both
-//! `profile_max_num_token`; 0.5.11 to 0.5.13 `model_executor/pool_configurator.py`.
+//! Source: SGLang 0.4.3 to 0.5.6 `model_executor/model_runner.py`, 0.5.7 to 0.5.10 `model_executor/model_runner_kv_cache_mixin.py`, both
+//! `profile_max_num_token`; 0.5.11 to 0.5.15 `model_executor/pool_configurator.py`, up to 0.5.23 `mem_cache/kv_cache_configurator.py`.
 
 use bystander_model::budget::{Alternative, Figure};
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod carrier;
 mod prefix;
-mod strip;
+pub(crate) mod strip;
 
 use std::borrow::Cow;
 use std::fmt;

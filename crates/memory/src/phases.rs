@@ -12,6 +12,8 @@ use bystander_model::memory::Phase;
 use bystander_model::reading::{LogBlock, PhaseBegan};
 use regex::{Regex, RegexSet};
 
+use crate::line::strip::plainly;
+
 /// What a line says of phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
@@ -74,13 +76,16 @@ pub struct Phases {
 impl Phases {
     /// Takes the next lines of a stream.
     pub fn block(&mut self, block: &LogBlock<'_>) {
+        if self.now != Some(Phase::Serving) {
+            plainly(block, |block| self.plain_block(block));
+        }
+    }
+
+    fn plain_block(&mut self, block: &LogBlock<'_>) {
         static ANY: LazyLock<Regex> = LazyLock::new(|| {
             let texts: Vec<String> = TEXTS.iter().map(|(text, _)| regex::escape(text)).collect();
             Regex::new(&texts.join("|")).expect("escaped literals")
         });
-        if self.now == Some(Phase::Serving) {
-            return;
-        }
         for line in block.candidates(|text, from| ANY.find_at(text, from).map(|found| found.start())) {
             if let Some(phase) = self.line(line.text) {
                 // A bar is one line, which ends when all is captured: its phase began as long before as it says.

@@ -1,6 +1,6 @@
 //! SGLang: what its log and its sizing's variables say about the memory of one rank.
 //!
-//! The formula is that of 0.5.3 to 0.5.13; of other releases the report says that they are not modelled.
+//! The formula is that of 0.4.3 to 0.5.23; of other releases the report says that they are not modelled.
 
 mod advice;
 mod beside;
@@ -28,6 +28,7 @@ use bystander_model::reading::{ErrorSeen, LogBlock, LogLine, Reading};
 use regex::Regex;
 
 use crate::explain::{Engine, spoken};
+use crate::line::strip::plainly;
 
 use self::beside::Beside;
 use self::hits::Hits;
@@ -78,6 +79,10 @@ impl SglangReader {
 
     /// Takes the next line.
     pub fn line(&mut self, line: &LogLine<'_>) {
+        plainly(&LogBlock::of_line(line), |block| block.lines().take(1).for_each(|line| self.plain_line(&line)));
+    }
+
+    fn plain_line(&mut self, line: &LogLine<'_>) {
         let line = LogLine { text: clip(line.text), ..*line };
         self.version.line(line.text, || format!("{}:{}", line.stream.name(), line.number));
         self.seen.line(&line);
@@ -89,6 +94,10 @@ impl SglangReader {
 
     /// Takes the next lines of a stream; those without any of the texts that are read cost one search through all of them.
     pub fn block(&mut self, block: &LogBlock<'_>) {
+        plainly(block, |block| self.plain_block(block));
+    }
+
+    fn plain_block(&mut self, block: &LogBlock<'_>) {
         static SIEVE: LazyLock<Regex> = LazyLock::new(|| {
             let texts = log::texts().into_iter().chain(spoken::TEXTS.iter().copied()).chain(["Current value: "]);
             let texts = texts.map(regex::escape).collect::<Vec<_>>().join("|");
@@ -98,7 +107,7 @@ impl SglangReader {
         let follows = Cell::new(self.beside.wants_next());
         let found = block.candidates(|text, from| if follows.get() { Some(from) } else { SIEVE.shortest_match_at(text, from) });
         for line in found {
-            self.line(&line);
+            self.plain_line(&line);
             follows.set(self.beside.wants_next());
         }
     }
@@ -111,9 +120,13 @@ impl SglangReader {
     /// Says what was read; `error` is what the failure started with, where there is one.
     #[must_use]
     pub fn finish(&self, trial: TrialId, error: Option<&ErrorSeen<'_>>) -> Reading {
-        let inputs = inputs::choose(&self.seen, &self.hits, trial);
+        let start = self.beside.last_start();
+        let inputs = inputs::choose(&self.seen, &self.hits, start.as_ref(), trial);
         let (sizing, cell) = (inputs.as_ref().map(|inputs| inputs.sizing), inputs.as_ref().and_then(|inputs| inputs.cell));
-        let explained = error.and_then(|error| error::explain(error, &self.seen, sizing.as_ref(), cell));
+        let explained = error.and_then(|error| {
+            let by_numbers = error::explain(error, &self.seen, sizing.as_ref(), cell);
+            by_numbers.or_else(|| self.beside.explain(error))
+        });
         let mut budget = inputs.map(|inputs| budget::report(inputs, &self.seen, self.version.versions(), trial));
         if let Some(budget) = budget.as_mut().filter(|_| error.is_none()) {
             budget.of_little_use = self.beside.starved();
@@ -122,7 +135,7 @@ impl SglangReader {
         let evidence = budget.as_ref().filter(|_| about_sizing).map_or_else(Vec::new, |budget| budget.evidence.clone());
         // Of an error of the device the phase and the numbers tell what to turn; the sizing says it by itself.
         let advice = self.beside.advice().filter(|_| !about_sizing).map_or_else(String::new, |advice| format!("; {advice}"));
-        let (class, text) = explained.map(|explained| (explained.class.to_owned(), format!("{}{advice}", explained.text))).unzip();
+        let (class, text) = explained.map(|explained| (explained.class, format!("{}{advice}", explained.text))).unzip();
         let configuration = self.configuration.as_ref().map(|source| source.evidence(trial));
         let version = configuration.as_ref().map(|_| self.version.versions().range());
         Reading { class, text, evidence, budget, configuration, version }

@@ -9,6 +9,7 @@ mod explain {
     mod compared;
     mod damaged;
     mod ledger;
+    mod mutated;
     mod pasted;
     mod recomputed;
     mod story;

@@ -97,7 +97,13 @@ fn find(rank: &Rank, name: TermName) -> Option<&Term> {
 }
 
 fn term(name: TermName, first: &Rank, second: &Rank) -> Option<Compared> {
-    amount(&word(&name), find(first, name).map(|term| term.gib), find(second, name).map(|term| term.gib))
+    // A card has a size, also where no line says it.
+    let (a, b) = (find(first, name), find(second, name));
+    if name == TermName::Total && a.is_some() != b.is_some() {
+        let shown = |term: Option<&Term>| term.map_or_else(|| "unknown".to_owned(), |term| format!("{} GiB", decimal(term.gib.value, 2)));
+        return Some(words(&word(&name), shown(a), shown(b)));
+    }
+    amount(&word(&name), a.map(|term| term.gib), b.map(|term| term.gib))
 }
 
 /// An amount that differs by more than its rounding; one that only one of the two has is a difference as soon as it is more than rounding.

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::{ENGINES, spoken};
+use crate::line::strip::without_orders;
 
 /// Bytes of a piece; also how far the places lie apart that are looked at.
 const PIECE: usize = 4;
@@ -66,9 +67,15 @@ pub(super) struct Held {
 
 impl Sieved {
     /// Looks through a block, which may begin and end within lines; what stands behind its last line end is passed over.
+    ///
+    /// A text counts as held where orders to a terminal, such as colours, stand within it.
     #[must_use]
     pub fn of(block: &[u8]) -> Self {
         let whole = &block[..memchr::memrchr(b'\n', block).map_or(0, |end| end + 1)];
+        without_orders(whole).map_or_else(|| Self::of_plain(whole), |plain| Self::of_plain(&plain).placed_in(whole))
+    }
+
+    fn of_plain(whole: &[u8]) -> Self {
         let (mut lines, mut at, mut newlines) = (Vec::new(), 0, 0);
         for place in SIEVE.places(whole) {
             // The line was found by another text.
@@ -82,6 +89,21 @@ impl Sieved {
             newlines += 1;
         }
         Self { newlines: newlines + count(&whole[at..]), lines }
+    }
+
+    /// The same lines where they lie in a text that has as many.
+    fn placed_in(mut self, whole: &[u8]) -> Self {
+        let mut ends = memchr::memchr_iter(b'\n', whole).map(|end| end + 1);
+        let mut next = || ends.next().unwrap_or(whole.len());
+        let (mut start, mut nth) = (0, 0);
+        for held in &mut self.lines {
+            while nth < held.before {
+                (start, nth) = (next(), nth + 1);
+            }
+            (held.start, held.end) = (start, next());
+            (start, nth) = (held.end, nth + 1);
+        }
+        self
     }
 }
 
@@ -297,7 +319,47 @@ mod tests {
         assert_eq!(Sieved::of(b"GiB GiB avail mem= GiB\nGiB\nx\n\nWSL\nWS").lines.len(), 3);
     }
 
+    #[test]
+    fn a_colour_within_a_text_hides_nothing() {
+        for text in TEXTS.iter().filter(|text| text.is_char_boundary(2)) {
+            for colour in ["\x1b[31m", "\x1b[0m\x1b[1;32m", "\x1b]0;title\x07", "\x1b(B\x1b[m", "\x1b[38;5;9m"] {
+                let line = format!("{}{colour}{}", &text[..2], &text[2..]);
+                let held = Held { start: 8, end: 8 + line.len() + 1, before: 1 };
+                let block = format!("nothing\n{line}\n\x1b[1mnothing\n\x1b[\n");
+                assert_eq!(Sieved::of(block.as_bytes()), Sieved { newlines: 4, lines: vec![held] }, "{line:?}");
+            }
+        }
+        let written = "{\"log\":\"nothing\"}\n{\"log\":\"avail \\u001b[31mmem=1.00 GB\\n\"}\n";
+        assert_eq!(Sieved::of(written.as_bytes()).lines, [Held { start: 18, end: written.len(), before: 1 }]);
+    }
+
     proptest! {
+        #[test]
+        fn colours_anywhere_change_no_line(
+            parts in proptest::collection::vec((0..200_usize, "[a-z \n]{0,9}", 0..4_usize), 0..40),
+            colours in proptest::collection::vec((0..4000_usize, "(\x1b\\[[0-9;]{0,3}m|\x1b\\[|\x1b)"), 1..30)
+        ) {
+            let plain: String = parts.iter().map(|(text, between, end)| {
+                format!("{}{between}{}", TEXTS[text % TEXTS.len()], if *end == 0 { "\n" } else { "" })
+            }).collect();
+            let mut coloured = plain.clone();
+            for (at, colour) in &colours {
+                let at = (0..=at % (coloured.len() + 1)).rev().find(|at| coloured.is_char_boundary(*at)).unwrap_or(0);
+                // Within another order it would be a part of that one.
+                if coloured[..at].rfind('\x1b').is_none_or(|last| at - last > 8) && colour.ends_with('m') {
+                    coloured.insert_str(at, colour);
+                }
+            }
+            let (found, expected) = (Sieved::of(coloured.as_bytes()), Sieved::of(plain.as_bytes()));
+            prop_assert_eq!(found.newlines, expected.newlines);
+            let numbers = |sieved: &Sieved| sieved.lines.iter().map(|held| held.before).collect::<Vec<_>>();
+            prop_assert_eq!(numbers(&found), numbers(&expected));
+            for held in &found.lines {
+                prop_assert!(held.start == 0 || coloured.as_bytes()[held.start - 1] == b'\n');
+                prop_assert_eq!(coloured.as_bytes()[held.end - 1], b'\n');
+            }
+        }
+
         #[test]
         fn the_same_lines_are_found_as_one_by_one(
             parts in proptest::collection::vec((0..200_usize, 0..12_usize, "[a-z \n#=.()]{0,9}", 0..40_usize), 0..60)

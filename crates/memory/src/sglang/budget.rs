@@ -11,14 +11,20 @@ use crate::formula::{Cell, Sizing};
 use crate::version::{Release, Versions};
 
 /// The releases whose sizing the formula is, from the first to the last.
-pub(crate) const FORMULA: (Release, Release) = (Release(0, 5, 3), Release(0, 5, 13));
+pub(crate) const FORMULA: (Release, Release) = (Release(0, 4, 3), Release(0, 5, 23));
+
+/// From here on the draft model is loaded before the pools are sized.
+const DRAFT_COUNTED: Release = Release(0, 5, 14);
 
 /// Makes the report.
 pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Versions, trial: TrialId) -> BudgetReport {
     let sizing = inputs.sizing;
     let equation = sizing.equation();
+    let tokens = inputs.cell.map(|cell| tokens(&sizing, cell, inputs.printed));
+    let mut alternatives = sizing.alternatives(inputs.cell);
+    alternatives.iter_mut().filter(|other| (other.fraction - sizing.fraction).abs() < 5e-7).for_each(|asked| asked.tokens = tokens);
     let mut evidence = inputs.evidence;
-    let text = format!("SGLang 0.5.3 to 0.5.13: rest = available \u{2212} total \u{d7} (1 \u{2212} fraction); here {equation}");
+    let text = format!("SGLang 0.4.3 to 0.5.23: rest = available \u{2212} total \u{d7} (1 \u{2212} fraction); here {equation}");
     evidence.push(Evidence { trial: Some(trial), kind: EvidenceKind::Formula, place: "profile_max_num_token".into(), text });
     BudgetReport {
         engine: "sglang".into(),
@@ -29,10 +35,10 @@ pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Versions, trial: Tri
         fraction: sizing.fraction,
         rest_gib: sizing.rest(),
         cell_bytes: inputs.cell_bytes,
-        tokens: inputs.cell.map(|cell| sizing.tokens(cell)),
+        tokens,
         break_even: sizing.break_even(),
-        alternatives: sizing.alternatives(inputs.cell),
-        text: sentences(&sizing, inputs.cell, seen).into_iter().chain(inputs.notes).collect(),
+        alternatives,
+        text: sentences(&sizing, inputs.cell.zip(tokens), inputs.has_reserve, seen).into_iter().chain(inputs.notes).collect(),
         equation,
         evidence,
         not_modelled: not_modelled(seen, version),
@@ -53,12 +59,13 @@ fn gib(figure: &Figure) -> String {
     decimal(figure.value, if is_exact(figure) { 3 } else { 2 })
 }
 
-fn sentences(sizing: &Sizing, cell: Option<Cell>, seen: &Seen) -> Vec<String> {
+fn sentences(sizing: &Sizing, tokens: Option<(Cell, Figure)>, has_reserve: bool, seen: &Seen) -> Vec<String> {
     let (weights, rest) = (sizing.weights(), sizing.rest());
     let share = decimal(sizing.total.value * sizing.fraction, if is_exact(&sizing.total) { 3 } else { 2 });
     let mut text = vec!["The static fraction covers weights and KV cache; what is left over is for everything else.".to_owned()];
+    let weights_take = if has_reserve { "Weights, states and reserves take" } else { "The weights take" };
     text.push(format!(
-        "The weights take {} of {} GiB; a fraction of {} allows weights and KV cache {} GiB, which leaves {} GiB for the KV cache{}.",
+        "{weights_take} {} of {} GiB; a fraction of {} allows weights and KV cache {} GiB, which leaves {} GiB for the KV cache{}.",
         gib(&weights),
         gib(&sizing.total),
         fraction(sizing.fraction),
@@ -70,9 +77,7 @@ fn sentences(sizing: &Sizing, cell: Option<Cell>, seen: &Seen) -> Vec<String> {
         let only = only_above(sizing);
         text.push(format!("O{}.", &only[1..]));
     }
-    if let Some(cell) = cell {
-        text.push(tokens_sentence(sizing, cell));
-    }
+    text.extend(tokens.map(|(cell, tokens)| tokens_sentence(cell, tokens)));
     if rest.value > 0.0 {
         text.push(format!("{} GiB are left over for graphs, activations and the request table.", gib(&sizing.headroom())));
     }
@@ -80,8 +85,20 @@ fn sentences(sizing: &Sizing, cell: Option<Cell>, seen: &Seen) -> Vec<String> {
     text
 }
 
-fn tokens_sentence(sizing: &Sizing, cell: Cell) -> String {
-    let tokens = sizing.tokens(cell);
+/// Tokens of the KV cache: as the engine printed them, where the formula explains it.
+fn tokens(sizing: &Sizing, cell: Cell, printed: Option<f64>) -> Figure {
+    let computed = sizing.tokens(cell);
+    printed.filter(|printed| computed.low - 1.0 <= *printed && *printed <= computed.high + 1.0).map_or(computed, Figure::exact)
+}
+
+fn tokens_sentence(cell: Cell, tokens: Figure) -> String {
+    if is_exact(&tokens) && !cell.is_exact() {
+        let [value, low, high] = [cell.value, cell.low, cell.high].map(whole);
+        return format!(
+            "At about {value} bytes per token and rank ({low} to {high}) that is the {} tokens that it printed.",
+            whole(tokens.value)
+        );
+    }
     if cell.is_exact() && is_exact(&tokens) {
         return format!("At {} bytes per token and rank that is {} tokens.", whole(cell.value), whole(tokens.value));
     }
@@ -106,22 +123,22 @@ fn cap_sentence(seen: &Seen) -> Option<String> {
 fn not_modelled(seen: &Seen, version: &Versions) -> Vec<String> {
     let mut all = Vec::new();
     if !version.is_possible() {
-        all.push("The lines fit no published release of SGLang; the formula is that of 0.5.3 to 0.5.13.".to_owned());
+        all.push("The lines fit no published release of SGLang; the formula is that of 0.4.3 to 0.5.23.".to_owned());
     } else if version.excludes(FORMULA.0, FORMULA.1) {
-        all.push("The release is not one of 0.5.3 to 0.5.13, whose formula this is.".to_owned());
+        all.push("The release is not one of 0.4.3 to 0.5.23, whose formula this is.".to_owned());
     }
     if seen.hybrid.is_some() {
-        all.push(
-            "State caches and sliding-window pools are taken out of the rest before the KV cache; tokens are not derived here.".to_owned(),
-        );
+        all.push("State caches and pools of sliding windows have a part of their own in it; tokens are not derived here.".to_owned());
     }
     let arguments = seen.arguments.as_ref().map(|read| &read.value);
-    if arguments.is_some_and(|arguments| arguments.speculative) {
+    if arguments.is_some_and(|arguments| arguments.speculative) && !version.is_from(DRAFT_COUNTED) {
         let draft = "Weights and KV cache of the draft model come out of what is left over";
         all.push(if version.is_within(Release(0, 5, 7), Release(0, 5, 13)) {
             format!("{draft}.")
-        } else {
+        } else if version.is_up_to(Release(0, 5, 13)) {
             format!("{draft}; up to 0.5.6 the pool also grows by draft tokens.")
+        } else {
+            format!("Up to 0.5.13 weights and KV cache of the draft model come out of what is left over; from {DRAFT_COUNTED} on they are counted.")
         });
     }
     if let Some(device) = arguments.and_then(|arguments| arguments.device.as_deref()).filter(|device| *device != "cuda") {

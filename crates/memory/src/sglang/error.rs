@@ -14,7 +14,7 @@ use crate::formula::{Cell, GIB, Sizing};
 
 /// A class and a line for people.
 pub(crate) struct Explained {
-    pub(crate) class: &'static str,
+    pub(crate) class: String,
     pub(crate) text: String,
 }
 
@@ -40,11 +40,14 @@ fn not_enough(seen: &Seen, sizing: Option<&Sizing>, cell: Option<Cell>) -> Expla
     let class = "memory.fraction_below_weights";
     let Some(sizing) = sizing else {
         let text = "the engine says that the static fraction leaves nothing for the KV cache; the numbers it computed with were not seen";
-        return Explained { class, text: text.into() };
+        return Explained { class: class.into(), text: text.into() };
     };
     let rest = sizing.rest();
     if rest.low <= 0.0 {
-        return Explained { class, text: format!("no memory is left for the KV cache: {}; {}", sizing.equation(), only_above(sizing)) };
+        return Explained {
+            class: class.into(),
+            text: format!("no memory is left for the KV cache: {}; {}", sizing.equation(), only_above(sizing)),
+        };
     }
     // The engine stopped although these inputs leave something: they are not the ones it used.
     let used = seen.profiled.as_ref().zip(cell).map(|(profiled, cell)| effective(sizing, profiled.value, cell)).unwrap_or_default();
@@ -52,7 +55,7 @@ fn not_enough(seen: &Seen, sizing: Option<&Sizing>, cell: Option<Cell>) -> Expla
         "the engine says that the static fraction leaves nothing, but its numbers leave something: {}; the inputs it used were others{used}",
         sizing.equation()
     );
-    Explained { class: "memory.effective_config_differs", text }
+    Explained { class: "memory.effective_config_differs".into(), text }
 }
 
 /// The fraction with which a count of tokens comes out.
@@ -72,13 +75,13 @@ fn weights_leave_nothing(message: &str, sizing: Option<&Sizing>) -> Explained {
             fraction(least),
             fraction(asked)
         );
-        return Explained { class: "memory.engine_advice_misleading", text };
+        return Explained { class: "memory.engine_advice_misleading".into(), text };
     }
     let numbers = sizing.filter(|sizing| sizing.rest().low <= 0.0).map_or_else(
         || least.map_or_else(String::new, |least| format!("; it asks for a fraction above {}", fraction(least))),
         |sizing| format!(": {}; {}", sizing.equation(), only_above(sizing)),
     );
-    Explained { class: "memory.fraction_below_weights", text: format!("no memory is left for the KV cache{numbers}") }
+    Explained { class: "memory.fraction_below_weights".into(), text: format!("no memory is left for the KV cache{numbers}") }
 }
 
 fn unbalanced(message: &str, seen: &Seen) -> Explained {
@@ -97,7 +100,7 @@ fn unbalanced(message: &str, seen: &Seen) -> Explained {
             "; it was checked again after this server's own pools and graphs had made the ranks unequal, so no other process need be there",
         );
     }
-    Explained { class: "memory.unbalanced", text }
+    Explained { class: "memory.unbalanced".into(), text }
 }
 
 fn device_oom(message: &str, seen: &Seen) -> Explained {
@@ -117,7 +120,7 @@ fn device_oom(message: &str, seen: &Seen) -> Explained {
             text.push_str(&format!("; {others} GiB of it are held by others, {own} GiB by the process that stopped"));
         }
     }
-    Explained { class: "memory.device_oom", text }
+    Explained { class: "memory.device_oom".into(), text }
 }
 
 /// An amount with its unit, in GiB.

@@ -18,9 +18,11 @@ pub(crate) enum Quantity {
     Rest,
     Cell,
     Tokens,
+    /// What is kept back for multimodal models before the KV cache.
+    Reserved,
 }
 
-/// The quantity that a captured expression is, in any release from 0.5.3 to 0.5.13.
+/// The quantity that a captured expression is, in any release from 0.4.3 to 0.5.23.
 fn quantity(expression: &str) -> Option<Quantity> {
     Some(match expression.rsplit('.').next().unwrap_or(expression).trim() {
         "total_gpu_memory" | "min_per_gpu_memory" | "pre_model_load_memory" => Quantity::Total,
@@ -28,7 +30,8 @@ fn quantity(expression: &str) -> Option<Quantity> {
         "mem_fraction_static" => Quantity::Fraction,
         "rest_memory" => Quantity::Rest,
         "cell_size" => Quantity::Cell,
-        "max_num_token" => Quantity::Tokens,
+        "max_num_token" | "token_capacity" => Quantity::Tokens,
+        "mm_reservation_gb" => Quantity::Reserved,
         _ => return None,
     })
 }

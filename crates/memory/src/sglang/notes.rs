@@ -92,6 +92,15 @@ pub(super) fn contradictions(facts: &Facts) -> Vec<String> {
             printed(used)
         ));
     }
+    if let (Some(card), Some(sized)) = (facts.asked.card_gib, sized(facts))
+        && sized.sizing.total.low > card
+    {
+        all.push(format!(
+            "A card of {} GiB was asked for, and {} GiB were free before the weights: it is none of this log, and counts for nothing.",
+            decimal(card, 2),
+            decimal(sized.sizing.total.value, 2)
+        ));
+    }
     all.extend(base_of_the_share(facts));
     all.extend(tokens_against_formula(facts));
     all.extend(missing_ranks(facts));

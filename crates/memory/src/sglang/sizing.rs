@@ -20,6 +20,10 @@ use crate::version::Release;
 pub(crate) struct Sized {
     /// The formula's inputs; what is kept back for other things is taken out of `available`.
     pub(crate) sizing: Sizing,
+    /// Free memory after all weights that are counted, as printed.
+    pub(crate) after_weights: Amount,
+    /// Whether a draft model is counted.
+    pub(crate) has_draft: bool,
     /// Bytes per token and rank.
     pub(crate) cell: Option<Cell>,
     /// Tokens that the engine printed, before any cap where it says so.
@@ -91,7 +95,17 @@ pub(crate) fn sized(facts: &Facts) -> Option<Sized> {
     let printed = printed.or_else(|| pool_tokens(facts).filter(|tokens| cap(facts).is_none_or(|cap| *tokens < cap)));
     let cell = cell(facts, &sizing, printed);
     let places = vec![total_place, available.place.clone(), said];
-    Some(Sized { sizing, cell, printed, before_kv, places, ranks: (counted, ranks_here(facts)) })
+    let has_draft = facts.ranks.iter().any(is_draft_counted);
+    Some(Sized {
+        sizing,
+        after_weights: available.clone(),
+        has_draft,
+        cell,
+        printed,
+        before_kv,
+        places,
+        ranks: (counted, ranks_here(facts)),
+    })
 }
 
 /// Free memory before the weights, the least over ranks: as printed, else what was left after them and what they took.

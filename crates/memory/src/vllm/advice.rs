@@ -159,6 +159,10 @@ pub(crate) fn wanted(facts: &Facts) -> Option<Advice> {
     let part = inputs::as_share(minus(Figure::exact(want), scale.kv?), scale.total.figure)?;
     let even = plus(Figure::exact(scale.share), part);
     let most = scale.most(facts);
+    // Numbers that no card has: nothing is said rather than a share below nothing.
+    if even.value <= 0.0 {
+        return None;
+    }
     let share = Some(step_up(even.high)).filter(|share| *share <= most && *share < 1.0);
     let text = match share {
         Some(share) => {

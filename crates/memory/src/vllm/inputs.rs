@@ -52,6 +52,19 @@ pub(crate) fn of_any(facts: &Facts, rank: Option<&RankFacts>, name: &str) -> Opt
 /// By how much CUDA's size of a card may differ from the one that it is known by.
 const NOMINAL: f64 = 0.005;
 
+/// What a rank has of a card at least by its own lines, in GiB: weights and KV cache; of a host all counts.
+pub(crate) fn taken(facts: &Facts, rank: Option<&RankFacts>) -> f64 {
+    if facts.settings.get(setting::DEVICE) == Some("cpu") {
+        return f64::INFINITY;
+    }
+    let all = rank.map_or_else(|| ranks(facts).collect(), |rank| vec![rank]);
+    let of_rank = |rank: &RankFacts| -> f64 {
+        let amounts = [of(rank, amount::WEIGHTS), kv(facts, rank)];
+        amounts.into_iter().flatten().map(|input| input.figure.low.max(0.0)).sum()
+    };
+    all.into_iter().map(of_rank).fold(0.0, f64::max)
+}
+
 /// The size of the card of a rank.
 pub(crate) fn total(facts: &Facts, rank: Option<&RankFacts>) -> Option<Input> {
     let from_rank = rank.and_then(|rank| of(rank, amount::TOTAL));
@@ -69,7 +82,7 @@ pub(crate) fn total(facts: &Facts, rank: Option<&RankFacts>) -> Option<Input> {
     let anywhere = || rank.is_none().then(|| of_any(facts, None, amount::TOTAL)).flatten();
     from_rank.or_else(from_error).or_else(from_check).or_else(anywhere).or_else(from_list).or_else(|| {
         // What a card is sold as is not quite what CUDA shows of it.
-        let card = facts.asked.card_gib?;
+        let card = facts.asked.card_gib.filter(|card| taken(facts, rank) <= card * (1.0 + NOMINAL))?;
         Some(Input::new(Figure { value: card, low: card * (1.0 - NOMINAL), high: card * (1.0 + NOMINAL) }, "the card as asked"))
     })
 }

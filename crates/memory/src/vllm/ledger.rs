@@ -67,7 +67,7 @@ impl Terms<'_> {
 
     fn card(&self) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
-        let total = inputs::total(self.facts, Some(self.rank));
+        let total = inputs::total_or_told(self.facts, Some(self.rank));
         terms.extend(total.clone().map(|input| term(TermName::Total, input)));
         terms.extend(self.read(TermName::Weights, amount::WEIGHTS));
         if let Some(kv) = inputs::kv(self.facts, self.rank).filter(|kv| kv.figure.value > 0.0) {

@@ -18,6 +18,7 @@ use super::reader::LogReader;
 use super::stated::{self, Stated};
 use crate::explain::judge::of_little_use;
 use crate::explain::{Facts, Reader, judge, spoken};
+use crate::line::strip::plainly;
 use crate::line::{Place, clean};
 
 /// Lines whose text is kept, so that it can be shown as evidence.
@@ -62,6 +63,10 @@ impl VllmReader {
 
     /// Takes the next lines of a stream; those without any of the texts that are read cost one search through all of them.
     pub fn block(&mut self, block: &LogBlock<'_>) {
+        plainly(block, |block| self.plain_block(block));
+    }
+
+    fn plain_block(&mut self, block: &LogBlock<'_>) {
         static SIEVE: LazyLock<Regex> = LazyLock::new(|| {
             let texts: Vec<String> = line::TEXTS.iter().chain(spoken::TEXTS).map(|text| regex::escape(text)).collect();
             Regex::new(&format!("{}|{}", texts.join("|"), stated::TEXTS)).expect("escaped literals, and a literal pattern")

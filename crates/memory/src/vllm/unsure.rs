@@ -47,16 +47,38 @@ pub(super) fn not_modelled(facts: &Facts) -> Vec<String> {
     } else if facts.versions.is_within(Release(0, 10, 0), Release(0, 10, 99)) {
         all.push("0.10 was not read; it is taken to count as 0.9.2 does.".to_owned());
     }
+    all.extend(least_card(facts));
     if facts.settings.flag(setting::SPECULATIVE) == Some(true) {
         all.push("Weights of the draft model are part of \"Model loading took\", and its layers part of the KV cache; the log does not tell them apart.".to_owned());
     }
     all
 }
 
+/// The card, where no line says its size: it has as much at least as makes weights and KV cache the share of it.
+fn least_card(facts: &Facts) -> Option<String> {
+    let (rank, kv, _) = inputs::least_kv(facts)?;
+    let is_sized = rank.first(amount::KV_GIVEN).is_none() && facts.settings.get(setting::KV_BYTES).is_none();
+    if !is_sized || facts.settings.get(setting::DEVICE) == Some("cpu") || inputs::total_or_told(facts, Some(rank)).is_some() {
+        return None;
+    }
+    let (share, weights) = (inputs::share(facts, Some(rank))?, inputs::of(rank, amount::WEIGHTS)?);
+    let least = (weights.figure.low + kv.figure.low) / share.figure.high;
+    (least.is_finite() && least > 0.0).then(|| {
+        format!(
+            "No line says how large the card is, so what is neither weights, KV cache nor graphs is unknown: it has {} GiB at least, since weights and KV cache ({} + {} GiB) are no more than {} of it (--gpu says it)",
+            decimal(least, 2),
+            decimal(weights.figure.value, 2),
+            decimal(kv.figure.value, 2),
+            fraction(share.figure.value)
+        )
+    })
+}
+
 /// Sentences on sources that contradict each other.
 pub(super) fn contradictions(facts: &Facts) -> Vec<String> {
     let mut all = Vec::new();
     all.extend(typed(facts));
+    all.extend(small_card(facts));
     all.extend(formula::contradiction(facts));
     all.extend(rules::suggested_share(facts));
     all.extend(rules::suggested_size(facts));
@@ -77,6 +99,19 @@ fn typed(facts: &Facts) -> Option<String> {
             typed.place,
             fraction(effective.figure.value),
             effective.from
+        )
+    })
+}
+
+/// The card that was asked for holds less than stands on it.
+fn small_card(facts: &Facts) -> Option<String> {
+    let card = facts.asked.card_gib?;
+    let taken = inputs::taken(facts, None);
+    (taken.is_finite() && taken > card * 1.005).then(|| {
+        format!(
+            "A card of {} GiB was asked for, and weights and KV cache take {} GiB: it is none of this log, and counts for nothing",
+            decimal(card, 2),
+            decimal(taken, 2)
         )
     })
 }

@@ -39,6 +39,34 @@ fn prefixes_and_colours_change_nothing() {
     assert_eq!(told(&one(&LOG.replace('\n', "\r\n"))), plain);
 }
 
+/// Puts something behind every so many letters of a log, but for its line ends.
+fn sprinkled(log: &str, colour: &str, every: usize) -> String {
+    let lines = log.lines().map(|line| {
+        let letters: Vec<char> = line.chars().collect();
+        letters.chunks(every).map(|part| part.iter().collect::<String>()).collect::<Vec<_>>().join(colour) + "\n"
+    });
+    lines.collect()
+}
+
+#[test]
+fn colours_within_words_change_nothing() {
+    let plain = told(&one(LOG));
+    for (colour, every) in [("\u{1b}[31m", 5), ("\u{1b}[0m\u{1b}[1;38;5;208m", 7), ("\u{1b}(B\u{1b}[m", 11), ("\u{1b}[K", 3)] {
+        let log = sprinkled(LOG, colour, every);
+        assert_eq!(told(&one(&log)), plain, "{colour:?}");
+        let json: String = log.lines().map(|line| format!("{}\n", serde_json::json!({ "log": format!("{line}\n") }))).collect();
+        assert_eq!(told(&one(&json)), plain, "{colour:?} in JSON");
+        let whole = document(vec![read("server.log", log.as_bytes(), 1 << 20)], Vec::new(), &Asked::default());
+        for block in [1, 64, 1000] {
+            assert_eq!(
+                document(vec![read("server.log", log.as_bytes(), block)], Vec::new(), &Asked::default()),
+                whole,
+                "{colour:?} {block}"
+            );
+        }
+    }
+}
+
 #[test]
 fn blocks_may_cut_lines_anywhere() {
     let whole = document(vec![read("server.log", LOG.as_bytes(), 1 << 20)], Vec::new(), &Asked::default());

@@ -88,7 +88,7 @@ fn the_failure_is_explained_with_its_hits() {
     );
     let hits: Vec<&str> = reading.evidence.iter().filter(|e| e.kind == EvidenceKind::Hit).map(|e| e.place.as_str()).collect();
     assert!(hits.iter().all(|place| *place == "kv-budget/pid 810/0") && hits.len() >= 4, "{hits:?}");
-    assert!(reading.evidence.iter().any(|e| e.kind == EvidenceKind::Formula && e.text.contains("SGLang 0.5.3 to 0.5.13")));
+    assert!(reading.evidence.iter().any(|e| e.kind == EvidenceKind::Formula && e.text.contains("SGLang 0.4.3 to 0.5.23")));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! CUDA out of memory: the phase says which way to turn, the numbers whose it was.
 
-use bystander_model::memory::{CauseClass, Direction, Phase};
+use bystander_model::memory::{CauseClass, Direction, Phase, TermName};
 
 use crate::told::{class, same, server, share, text};
 
@@ -172,4 +172,48 @@ fn ranks_that_wait_are_no_proof() {
     );
     assert_eq!(class(&found), CauseClass::InterconnectP2p);
     assert_eq!(found.cause.as_ref().map(|cause| cause.certainty), Some(bystander_model::memory::Certainty::Possible));
+}
+
+/// A start whose lines do not say how large the card is.
+fn without_a_card(release: &str, graphs: &str) -> String {
+    format!(
+        "(APIServer pid=1) INFO 11-29 13:20:15 [utils.py:233] non-default args: {{'model': 'x', 'gpu_memory_utilization': 0.86}}\n\
+(EngineCore pid=7) INFO 11-29 13:20:15 [core.py:77] Initializing a V1 LLM engine (v{release}) with config: model='x', tensor_parallel_size=1\n\
+(EngineCore pid=7) INFO 11-29 13:20:16 [g.py:1] Model loading took 14.99 GiB memory and 2.123456 seconds\n\
+{graphs}(EngineCore pid=7) INFO 11-29 13:20:17 [g.py:1] Available KV cache memory: 4.12 GiB\n\
+(EngineCore pid=7) INFO 11-29 13:20:17 [k.py:1] GPU KV cache size: 33,744 tokens\n\
+(EngineCore pid=7) INFO 11-29 13:20:19 [g.py:1] Graph capturing finished in 2 secs, took 0.57 GiB\n\
+(APIServer pid=1) INFO:     Application startup complete.\n"
+    )
+}
+
+#[test]
+fn a_card_that_no_line_names_is_told_from_the_graphs_with_its_range() {
+    let graphs = "(EngineCore pid=7) INFO 11-29 13:20:16 [g.py:1] Estimated CUDA graph memory: 1.11 GiB total\n\
+(EngineCore pid=7) INFO 11-29 13:20:17 [g.py:1] CUDA graph memory profiling is enabled (default since v0.21.0). The current --gpu-memory-utilization=0.8600 is equivalent to --gpu-memory-utilization=0.8130 without CUDA graph memory profiling. To maintain the same effective KV cache size as before, increase --gpu-memory-utilization to 0.9070. To disable, set VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0.\n";
+    let found = server(&without_a_card("0.25.1", graphs));
+    let rank = &found.ranks[0];
+    let total = rank.terms.iter().find(|term| term.name == TermName::Total).expect("a total").gib;
+    // 1.11 / (0.8600 − 0.8130), each to its last digit.
+    assert!((total.value - 1.11 / 0.047).abs() < 1e-9 && total.low < 23.52 && total.high > 23.72 && total.high < 23.9, "{total:?}");
+    let rest = rank.unexplained_gib.expect("a remainder");
+    assert!(rest.low < rest.value && rest.value < rest.high, "{rest:?}");
+}
+
+#[test]
+fn a_card_that_nothing_tells_has_a_least_size() {
+    let found = server(&without_a_card("0.11.0", ""));
+    assert!(found.ranks[0].unexplained_gib.is_none() && found.ranks[0].terms.iter().all(|term| term.name != TermName::Total));
+    // (14.985 + 4.115) / 0.86
+    assert!(found.not_modelled.iter().any(|line| line.contains("it has 22.21 GiB at least")), "{:?}", found.not_modelled);
+}
+
+#[test]
+fn a_card_that_is_smaller_than_what_stands_on_it_counts_for_nothing() {
+    let found = crate::told::asked(&without_a_card("0.11.0", ""), Some(16.0), Some(1.0));
+    assert!(found.ranks[0].terms.iter().all(|term| term.name != TermName::Total), "{:#?}", found.ranks);
+    assert!(found.contradictions.iter().any(|line| line.contains("A card of 16.00 GiB was asked for")), "{:?}", found.contradictions);
+    assert!(found.advice.iter().all(|advice| advice.recommended.is_none_or(|share| share > 0.0)), "{:#?}", found.advice);
+    let fits = crate::told::asked(&without_a_card("0.11.0", ""), Some(24.0), None);
+    assert!(fits.contradictions.is_empty() && fits.ranks[0].unexplained_gib.is_some(), "{fits:#?}");
 }

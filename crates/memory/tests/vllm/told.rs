@@ -71,3 +71,11 @@ pub(crate) fn told_of(server: &Server) -> Vec<f64> {
     all.extend(server.formula.iter().filter_map(|formula| formula.tokens).flat_map(|tokens| figure(&tokens)));
     all
 }
+
+/// Explains a log of one server with a card and a size of KV cache that the user names.
+pub(crate) fn asked(log: &str, card_gib: Option<f64>, want_gib: Option<f64>) -> Server {
+    let mut explainer = bystander_memory::explain::Explainer::new("server.log");
+    explainer.block(log.as_bytes());
+    let asked = bystander_memory::explain::Asked { card_gib, want_gib };
+    bystander_memory::explain::document(vec![explainer.finish()], Vec::new(), &asked).servers.remove(0)
+}
