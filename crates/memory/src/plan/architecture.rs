@@ -4,8 +4,9 @@ use bystander_model::memory::Column;
 
 use bystander_model::budget::Figure;
 
-use super::setup::KvKind;
-use super::shape::{Attention, Reach, Shape, Store};
+use super::setup::{Engine, KvKind};
+use super::shape::{Attention, Layer, Reach, State, Store};
+use super::stages::stages;
 use super::{GIB, Question};
 
 /// The column of the architecture.
@@ -20,12 +21,21 @@ pub(super) fn column(question: &Question) -> Column {
         KvKind::Fp4 => 4,
     };
     let per_token = |attention: &Attention| (attention.store.elements(ranks) * bits) as f64 / 8.0 + index_bytes(attention);
-    let growing: f64 =
-        shape.attention().filter(|attention| attention.reach == Reach::All).map(per_token).fold(0.0, |all, bytes| all + bytes);
-    let windows = shape.attention().map(|attention| windowed(attention, per_token(attention))).fold(0.0, |all, bytes| all + bytes);
-    let states = states(shape, ranks);
-    let fixed = states.map(|states| states + windows as u64);
     let context = setup.context.or(shape.context);
+    // Of each stage of a pipeline: bytes that grow with a request, and those that do not.
+    let kept = |layers: &[Layer]| {
+        let attention = || layers.iter().filter(|layer| !layer.is_shared).filter_map(|layer| layer.attention.as_ref());
+        let growing = attention().filter(|attention| attention.reach == Reach::All).map(per_token).fold(0.0, |all, bytes| all + bytes);
+        let windows = attention().map(|attention| windowed(attention, per_token(attention))).fold(0.0, |all, bytes| all + bytes);
+        let fixed = states(layers.iter().filter_map(|layer| layer.state.as_ref()), ranks).map(|states| states + windows as u64);
+        (growing, fixed)
+    };
+    let full_request = |(growing, fixed): (f64, Option<u64>)| growing * context.unwrap_or(1) as f64 + fixed.unwrap_or(0) as f64;
+    let stages = stages(Engine::Sglang, shape.layers.len() as u64, setup.pipeline).into_iter().filter_map(|(from, to)| {
+        let range = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
+        shape.layers.get(range).map(kept)
+    });
+    let (growing, fixed) = stages.max_by(|a, b| full_request(*a).total_cmp(&full_request(*b))).unwrap_or((0.0, None));
     let full = context.zip(fixed).map(|(context, fixed)| (growing * context as f64 + fixed as f64) / GIB);
     let cards = (setup.tensor * setup.pipeline) as f64;
     let weights = question.checkpoint.as_ref().map(|checkpoint| checkpoint.bytes() as f64 / cards / GIB);
@@ -44,7 +54,7 @@ pub(super) fn column(question: &Question) -> Column {
         concurrency: requests.map(Figure::exact),
         fraction: None,
         table: Vec::new(),
-        derivation: derivation(question, ranks, bits),
+        derivation: derivation(question, ranks, bits, growing),
         not_modelled: Vec::new(),
     }
 }
@@ -66,12 +76,12 @@ fn windowed(attention: &Attention, per_token: f64) -> f64 {
 }
 
 /// Bytes of all states of a request: windows of convolutions in 16 bits, recurrent states in 32.
-fn states(shape: &Shape, ranks: u64) -> Option<u64> {
-    shape.states().map(|state| state.size(ranks).map(|size| size.window * 2 + size.recurrent * 4)).sum()
+fn states<'a>(states: impl Iterator<Item = &'a State>, ranks: u64) -> Option<u64> {
+    states.map(|state| state.size(ranks).map(|size| size.window * 2 + size.recurrent * 4)).sum()
 }
 
 /// One line for each kind of layer.
-fn derivation(question: &Question, ranks: u64, bits: u64) -> Vec<String> {
+fn derivation(question: &Question, ranks: u64, bits: u64, growing: f64) -> Vec<String> {
     let shape = &question.shape;
     let mut kinds: Vec<(Attention, u64)> = Vec::new();
     for attention in shape.attention() {
@@ -81,8 +91,12 @@ fn derivation(question: &Question, ranks: u64, bits: u64) -> Vec<String> {
         }
     }
     let mut lines: Vec<String> = kinds.iter().map(|(attention, count)| line(attention, *count, ranks, bits)).collect();
-    if let Some(states) = states(shape, ranks).filter(|bytes| *bytes > 0) {
+    if let Some(states) = states(shape.states(), ranks).filter(|bytes| *bytes > 0) {
         lines.push(format!("{} recurrent layers keep {states} bytes for each request", shape.states().count()));
+    }
+    if question.setup.pipeline > 1 {
+        let stages = question.setup.pipeline;
+        lines.push(format!("the fullest of {stages} stages keeps {growing} bytes per token, and as much of the rest as its layers do"));
     }
     if shape.draft_layers > 0 {
         lines.push(format!("{} draft layers of the checkpoint are not counted", shape.draft_layers));

@@ -58,11 +58,13 @@ pub(super) fn column(question: &Question, release: Release) -> Column {
         }
     };
     column.derivation.extend(plan.lines.iter().cloned());
-    column.kv_bytes_per_token_per_rank = Some(plan.growing());
+    let fullest = plan.fullest(&stages(Engine::Vllm, shape.layers.len() as u64, setup.pipeline));
+    column.derivation.extend(fullest.line(setup.pipeline));
+    column.kv_bytes_per_token_per_rank = Some(fullest.of(plan.growing()));
     if let Some(context) = context {
         let in_flight = defaults::in_flight(setup, release, chunk.tokens);
-        column.fixed_bytes_per_request = Some(plan.fixed(context, in_flight));
-        column.kv_gib_full_request = Some(plan.request_bytes(context, in_flight) as f64 / GIB);
+        column.fixed_bytes_per_request = Some(fullest.of_whole(plan.fixed(context, in_flight)));
+        column.kv_gib_full_request = Some(fullest.of_whole(plan.request_bytes(context, in_flight)) as f64 / GIB);
         column.derivation.extend(plan.request_lines(context, in_flight));
         if plan.has_windows() {
             column.derivation.push(format!("windows keep {in_flight} tokens in flight besides: {}", chunk.why));

@@ -62,13 +62,12 @@ fn least_card(facts: &Facts) -> Option<String> {
         return None;
     }
     let (share, weights) = (inputs::share(facts, Some(rank))?, inputs::of(rank, amount::WEIGHTS)?);
-    let least = (weights.figure.low + kv.figure.low) / share.figure.high;
+    let graphs = inputs::graphs_estimate(facts, rank).map_or(0.0, |graphs| graphs.figure.low);
+    let least = (weights.figure.low + graphs + kv.figure.low) / share.figure.high;
     (least.is_finite() && least > 0.0).then(|| {
+        let (least, kv, weights) = (decimal(least, 2), decimal(kv.figure.value, 2), decimal(weights.figure.value, 2));
         format!(
-            "No line says how large the card is, so what is neither weights, KV cache nor graphs is unknown: it has {} GiB at least, since weights and KV cache ({} + {} GiB) are no more than {} of it (--gpu says it)",
-            decimal(least, 2),
-            decimal(weights.figure.value, 2),
-            decimal(kv.figure.value, 2),
+            "No line says how large the card is (--gpu does), so what is neither weights, KV cache nor graphs is unknown: it has {least} GiB at least, since {} of it is the KV cache ({kv} GiB) and what comes off before, the weights ({weights} GiB) among it.",
             fraction(share.figure.value)
         )
     })

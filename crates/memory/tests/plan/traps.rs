@@ -127,6 +127,22 @@ fn stages_share_the_layers_and_the_largest_decides() {
     let of = |engine: Engine| column(&text("llama-3.1-70b-instruct"), Setup { pipeline: 3, ..ranks(2, 8192) }, engine, engine.newest());
     // 80 layers over three stages: 26, 27 and 27 in SGLang.
     assert_eq!(of(Engine::Sglang).kv_bytes_per_token_per_rank, Some(27.0 * 4.0 * 256.0 * 2.0));
+    // And 27, 27 and 26 in vLLM; the physical minimum of a rank is that of its stage as well.
+    let token = 27.0 * 4.0 * 256.0 * 2.0;
+    let vllm = of(Engine::Vllm);
+    assert_eq!((vllm.kv_bytes_per_token_per_rank, vllm.kv_gib_full_request), (Some(token), Some(token * 8192.0 / f64::from(1 << 30))));
+    for model in ["llama-3.1-70b-instruct", "gpt-oss-120b", "gemma-3-27b-it", "qwen3-next-80b-a3b-instruct", "deepseek-v3"] {
+        let gpu = bystander_memory::plan::gpu::Gpu::parse("h200").expect("a card");
+        let planned = crate::ask::newest(&text(model), Setup { pipeline: 3, gpu: Some(gpu), ..ranks(8, 32_768) });
+        let [least, engines @ ..] = planned.columns.as_slice() else { panic!("columns") };
+        let tokens = |column: &bystander_model::memory::Column| column.tokens.map(|tokens| tokens.value);
+        for engine in engines.iter().filter(|engine| engine.refused.is_none()) {
+            assert!(tokens(engine) < tokens(least), "{model}: {} has {:?}, the minimum {:?}", engine.name, tokens(engine), tokens(least));
+            // States are in a pool of their own in SGLang, and in vLLM in smaller numbers than those that are counted for the minimum.
+            let has_states = model.starts_with("qwen3-next");
+            assert!(has_states || engine.kv_gib_full_request >= least.kv_gib_full_request, "{model} {}", engine.name);
+        }
+    }
     let weights = of(Engine::Vllm).weights_gib_per_rank.expect("weights").value;
     assert!(weights > 131.417 / 6.0 && weights < 131.417 / 6.0 * 1.1, "{weights}");
 }

@@ -35,6 +35,31 @@ pub(super) struct Plan {
     pub(super) lines: Vec<String>,
 }
 
+/// What one stage of a pipeline has of every block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    bytes: u64,
+    whole: u64,
+}
+
+impl Part {
+    /// Its part of an amount.
+    pub(super) fn of(self, amount: f64) -> f64 {
+        amount * self.bytes as f64 / self.whole as f64
+    }
+
+    /// Its part of whole bytes.
+    pub(super) fn of_whole(self, bytes: u64) -> u64 {
+        u64::try_from(u128::from(bytes) * u128::from(self.bytes) / u128::from(self.whole)).unwrap_or(u64::MAX)
+    }
+
+    /// Says so, where there are several stages.
+    pub(super) fn line(self, stages: u64) -> Option<String> {
+        let (bytes, all) = (whole(self.bytes as f64), whole(self.whole as f64));
+        (stages > 1).then(|| format!("the fullest of {stages} stages has {bytes} of the {all} bytes of a block, and as much of each token"))
+    }
+}
+
 impl Plan {
     /// Puts layers into groups.
     pub(super) fn new(layers: &[Layer], depth: u64, setup: &Setup, release: Release) -> Result<Self, String> {
@@ -161,6 +186,12 @@ impl Plan {
         }
         let here = |group: &Group| group.layers.iter().filter(|at| is_here(**at)).count() as u64;
         self.groups.iter().map(here).max().unwrap_or(0) * self.page
+    }
+
+    /// The part of the stage that has the most of a block.
+    pub(super) fn fullest(&self, stages: &[(u64, u64)]) -> Part {
+        let whole = self.whole_block().max(1);
+        Part { bytes: stages.iter().map(|layers| self.block_bytes(*layers)).max().unwrap_or(whole), whole }
     }
 
     /// Blocks that one request of so many tokens takes in a group.
