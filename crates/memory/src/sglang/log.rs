@@ -207,7 +207,7 @@ impl Log {
         }
         let text = |other: &Place| {
             format!(
-                "Two servers write into {}, the other one begins at {other}, and nothing tells their lines apart: from {place} on no number is certain",
+                "Two servers write into {}, the other one begins at {other}, and nothing tells their lines apart ({place} is not of the server before it): no number of either is certain",
                 place.source
             )
         };
@@ -223,7 +223,7 @@ impl Reader for Log {
         let (label, text) = text::split(line.text);
         if text.contains("server_args=ServerArgs(") || text.contains("server_args={") {
             self.arguments(text, line.place);
-        } else if self.open.as_ref().is_some_and(|start| lines::is_double(start, label, text)) {
+        } else if self.open.as_ref().is_some_and(|start| lines::is_double(start, label, text) || lines::is_of_others(start, label, text)) {
             self.double(line.place);
         }
         let start = self.start(line.place);

@@ -118,3 +118,23 @@ fn starts_that_follow_each_other_are_one_each() {
     let servers = explained(&[("server.log", &many)], &Asked::default()).servers;
     assert!(servers.len() <= 64 && servers.iter().all(|server| server.state == State::Ready), "{}", servers.len());
 }
+
+#[test]
+fn two_servers_whose_lines_nothing_tells_apart_give_no_number_wherever_the_log_ends() {
+    for (first, second) in [(LOG, OTHER), (OTHER, LOG)] {
+        let both = interleaved(first, second);
+        let lines: Vec<&str> = both.lines().collect();
+        for count in (10..lines.len()).chain([lines.len()]) {
+            let cut: String = lines[..count].iter().map(|line| format!("{line}\n")).collect();
+            for server in explained(&[("x.log", &cut)], &Asked::default()).servers {
+                let formula = server.formula.map(|formula| formula.text);
+                let is_right = |text: &String| {
+                    ["16.00 \u{2212} 23.50 \u{d7} (1 \u{2212} 0.842)", "64.52 \u{2212} 79.50 \u{d7} (1 \u{2212} 0.836)"]
+                        .iter()
+                        .any(|right| text.contains(right))
+                };
+                assert!(formula.as_ref().is_none_or(is_right), "{count} lines: {formula:?}");
+            }
+        }
+    }
+}

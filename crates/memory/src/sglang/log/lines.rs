@@ -177,6 +177,15 @@ pub(super) fn is_double(start: &Start, label: &str, text: &str) -> bool {
     text.contains("fired up and ready to roll") && start.facts.served.is_some()
 }
 
+/// Whether a line about memory is of a rank that the server does not have, by its arguments, where another one goes on beside it: several ranks all have
+/// their labels, and one alone is no second.
+pub(super) fn is_of_others(start: &Start, label: &str, text: &str) -> bool {
+    const OF_RANKS: [&str; 4] = ["Init torch distributed ends", "Load weight ", "KV Cache is allocated", "Memory pool end"];
+    let Some(ranks) = start.facts.settings.count("tp_size").filter(|_| start.may_be_mixed) else { return false };
+    let is_foreign = if ranks > 1 { !label.contains("TP") } else { tp_rank(label).is_some_and(|rank| rank > 0) };
+    is_foreign && OF_RANKS.iter().any(|words| text.contains(words))
+}
+
 impl At<'_> {
     fn rank(&self) -> Option<&RankFacts> {
         self.start.facts.ranks.iter().find(|rank| rank.label == self.label)
