@@ -22,7 +22,7 @@ const GROUP: usize = 8;
 /// Bits of a hash: the table of all hashes stays in the nearest cache.
 const BITS: u32 = 15;
 /// Hashes that are tried.
-const HASHES: u32 = 64;
+const HASHES: u32 = 256;
 
 /// What engines print while they serve: of a text, those pieces are searched for that do not stand here, where there are others.
 const SERVING: &[&str] = &[
@@ -34,6 +34,19 @@ const SERVING: &[&str] = &[
     "Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 12.3%, Prefix cache hit rate: 0.0% SpecDecoding metrics: Mean acceptance length: 1.99, Accepted ",
     "Receive: obj=GenerateReqInput(rid='0', text=None, input_ids=None, sampling_params={'max_new_tokens': 999, 'temperature': 0.7}, stream=True, Finish: out={",
     "Received request cmpl-0: params: SamplingParams(n=1, presence_penalty=0.0, max_tokens=16, logprobs=None), prompt_token_ids: None, Added request chatcmpl-0.",
+];
+
+/// What people write to models, and models back: a log may hold all of it. The same counts for its pieces.
+const WRITTEN: &[&str] = &[
+    "You are a helpful assistant. Answer the question of the user with all that you know about it; if you are not sure, say so, and do not make up an answer.",
+    "What is the best way to learn a new language? There are many ways, and which one is best for you depends on how much time you have and what you want to do.",
+    "Here are some of the things that they could have said before we went there, but nobody else was able to tell us where to look or what to expect from it.",
+    "Write a short story about an old man who lives by the sea, in the style of a letter to his daughter, and use no more than one hundred words for each part.",
+    "The following is a conversation between two people: one of them wants to buy a house, the other one has to sell it. Please summarize it in three points.",
+    "def main(args):\\n    with open(args.file) as file:\\n        for line in file:\\n            print(line.strip())\\n    return None\\n\\nif __name__ == '__main__':",
+    "I get an error when I run this code on my server with cuda: can you explain how the memory of the model is used, and why there is not enough of it at the end?",
+    "Given the text above, let us think step by step. First, the total number of people is 12; then a half of them should be able to read it. So the result is 6.",
+    "{'role': 'user', 'content': 'hello'}, {'role': 'assistant', 'content': 'Sure! I can help you with that.'}, \"type\": \"object\", \"properties\": {\"name\": true}",
 ];
 
 /// Every text of every engine, those that hold another one left out: they would find the same lines twice.
@@ -143,10 +156,11 @@ struct Piece {
 
 impl Sieve {
     fn new(texts: &[&'static str]) -> Self {
-        let usual: BTreeSet<[u8; PIECE]> = SERVING.iter().flat_map(|line| windows(line)).collect();
+        let printed: Vec<[u8; PIECE]> = SERVING.iter().chain(WRITTEN).flat_map(|line| windows(line)).collect();
+        let usual = printed.iter().copied().collect();
         let pieces = pieces(texts, &usual);
         let known: BTreeSet<[u8; PIECE]> = pieces.iter().map(|piece| piece.bytes).collect();
-        let hash = Hash::least_confused(&known, &usual);
+        let hash = Hash::least_confused(&known, &printed);
         let mut sieve =
             Self { hash, table: Box::new([0; 1 << BITS]), buckets: (0..256).map(|_| Vec::new()).collect(), short: any_of(&short(texts)) };
         pieces.into_iter().for_each(|piece| sieve.add(piece));
@@ -245,14 +259,18 @@ impl Hash {
     }
 
     /// The one, of those tried, by which the least of what servers print while they serve is taken for a piece.
-    fn least_confused(pieces: &BTreeSet<[u8; PIECE]>, usual: &BTreeSet<[u8; PIECE]>) -> Self {
-        let confused = |hash: &Self| {
-            let known: BTreeSet<usize> = pieces.iter().map(|piece| hash.of(*piece)).collect();
-            usual.difference(pieces).filter(|other| known.contains(&hash.of(**other))).count()
+    fn least_confused(pieces: &BTreeSet<[u8; PIECE]>, printed: &[[u8; PIECE]]) -> Self {
+        // As often as they are printed: what comes often must not be confused at all.
+        let others: Vec<[u8; PIECE]> = printed.iter().filter(|piece| !pieces.contains(*piece)).copied().collect();
+        let mut known = vec![0; 1 << BITS];
+        let mut confused = |hash: &Self| {
+            known.fill(0);
+            pieces.iter().for_each(|piece| known[hash.of(*piece)] = 1);
+            others.iter().map(|other| known[hash.of(*other)]).sum::<u32>()
         };
         // Odd multiples of the golden ratio's share of 2^32, which spread what is alike.
         let tried = (0..HASHES).map(|nth| Self(0x9e37_79b1_u32.wrapping_mul(2 * nth + 1)));
-        tried.min_by_key(confused).expect("some are tried")
+        tried.min_by_key(|hash| confused(hash)).expect("some are tried")
     }
 }
 
