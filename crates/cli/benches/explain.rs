@@ -1,7 +1,7 @@
 //! How fast `bystander memory explain` reads a log of a gigabyte, beside `rg -c` on the same file in the same run.
 //!
-//! `cargo bench -p bystander --bench explain`. The log is the start of a server and what engines print while they serve. Both are run in turn, five times
-//! each; medians count, and the page cache is warm. `RG` names ripgrep where it is not on the path; without it only the command itself is timed.
+//! `cargo bench -p bystander --bench explain`. The log is the start of a server and what engines print while they serve, then one with prompts in it. Both are
+//! run in turn, five times each; medians count, and the page cache is warm. `RG` names ripgrep where it is not on the path; without it only the command itself is timed.
 
 #![expect(clippy::print_stdout, reason = "a bench that only prints what it measured")]
 
@@ -19,12 +19,21 @@ const LIMIT: f64 = 2.0;
 const MEMORY: u64 = 64 << 10;
 /// What somebody asks ripgrep who looks for the same lines.
 const PATTERNS: [&str; 2] = ["max_total_num_tokens|OutOfMemory|KV Cache", "max_total_num_tokens"];
+/// What prompts are made of.
+const WORDS: &str = "the of and model to memory in is server that error it was for on token as with out be at cuda this have from allocated or had by cache but some";
 const START: &str = include_str!("../../memory/tests/fixtures/sglang-0.5.9-simulated-llama8b-tp2.log");
 
 fn main() {
+    compare("a server that serves", line);
+    compare("a server that logs every request with its prompt", |number| if number % 3 == 0 { line(number) } else { request(number) });
+}
+
+/// Times both on a log of such lines.
+fn compare(what: &str, line: fn(u64) -> String) {
+    println!("{what}:");
     let world = tempfile::tempdir().expect("temporary folder");
     let log = world.path().join("server.log");
-    write(&log).expect("a log");
+    write(&log, line).expect("a log");
     // Once for the page cache.
     explain(&log);
     let rg = std::env::var("RG").unwrap_or_else(|_| "rg".to_owned());
@@ -54,7 +63,7 @@ fn main() {
 }
 
 /// Writes the log.
-fn write(path: &Path) -> std::io::Result<()> {
+fn write(path: &Path, line: fn(u64) -> String) -> std::io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     out.write_all(START.as_bytes())?;
     let (mut written, mut number) = (START.len() as u64, 0_u64);
@@ -81,6 +90,19 @@ fn line(number: u64) -> String {
         6 => format!("[{time}] INFO:     10.0.{b}.{b}:{} - \"GET /health HTTP/1.1\" 200 OK\n", 30_000 + a),
         _ => format!("[{time}] INFO:     10.0.{b}.{b}:{} - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n", 30_000 + a),
     }
+}
+
+/// A request with its prompt: words in an order that does not repeat.
+fn request(number: u64) -> String {
+    let words: Vec<&str> = WORDS.split(' ').collect();
+    let mut random = number;
+    let mut prompt = String::new();
+    for _ in 0..20 + number * 7919 % 600 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        prompt.push_str(words[usize::try_from(random >> 33).unwrap_or(0) % words.len()]);
+        prompt.push(' ');
+    }
+    format!("[2026-11-29 10:00:00] Receive: obj=GenerateReqInput(rid='{number:032x}', text='{prompt}', input_ids=None, stream=False)\n")
 }
 
 fn median(times: &mut [Duration]) -> Duration {
