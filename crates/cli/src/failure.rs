@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     User,
     /// The machine: disk, permissions, a newer record.
     Environment,
+    /// The user stopped it.
+    Interrupted,
 }
 
 /// A command could not do what it was asked.
@@ -68,6 +70,10 @@ impl Failure {
         Self { kind: Kind::Environment, ..Self::user(message) }
     }
 
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Interrupted, ..Self::user(message) }
+    }
+
     /// Adds an error and what it was caused by.
     pub(crate) fn because(mut self, error: &(dyn Error + 'static)) -> Self {
         let mut next = Some(error);
@@ -92,6 +98,7 @@ impl Failure {
         ExitCode::from(match self.kind {
             Kind::User => exit::USAGE,
             Kind::Environment => exit::HARNESS,
+            Kind::Interrupted => exit::INTERRUPTED,
         })
     }
 }

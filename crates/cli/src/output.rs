@@ -28,7 +28,7 @@ use bystander_model::archive::Manifest;
 use bystander_model::diagnostic::Diagnostic;
 use bystander_model::ids::{RunId, TimeNs};
 use bystander_model::memory::{Explained, Planned, WatchedMemory};
-use bystander_model::patch::{ApplyReport, DiffReport, PatchReport};
+use bystander_model::patch::{ApplyReport, DiffReport, HostEdits, PatchReport};
 use bystander_model::printed::{DoctorReport, ErrorKind, ErrorReport, ErrorSaid, Finding, ListedRun, RunList, TrialDiff, TrialDifference};
 use bystander_model::report::Report;
 use bystander_model::watch::{WatchStart, WatchSummary};
@@ -42,8 +42,9 @@ use crate::failure::{Failure, Kind, exit};
 
 pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use memory::{MemoryLive, ProgramWords};
+pub(crate) use owners::users;
 pub(crate) use progress::Progress;
-pub(crate) use remote::{clock, counts_as, note_clock, print_as_told};
+pub(crate) use remote::{clock, counts_as, is_far, note_clock, other_state, print_as_told};
 pub(crate) use samples_file::SamplesFile;
 pub(crate) use stopping::Voice;
 
@@ -173,7 +174,8 @@ impl Output {
         for host in &report.hosts {
             self.data(remote::heading(host).as_bytes());
             if host.unreachable.is_none() || host.as_of.is_some() {
-                self.data(bystander_report::patch_text(&host.report, &style).as_bytes());
+                let host = HostEdits { report: Box::new(owners::named(&host.report)), ..host.clone() };
+                self.data(bystander_report::host_text(&host, &style).as_bytes());
             }
         }
     }
@@ -243,6 +245,7 @@ impl Output {
             let kind = match failure.kind {
                 Kind::User => ErrorKind::User,
                 Kind::Environment => ErrorKind::Environment,
+                Kind::Interrupted => ErrorKind::Interrupted,
             };
             let (message, causes, hints) = (failure.message.clone(), failure.causes.clone(), failure.hints.clone());
             let error = ErrorSaid { kind, message, causes, hints, problems: failure.problems.clone() };

@@ -7,6 +7,7 @@ use bystander_lab::ledger::Ledger;
 use bystander_store::{LockError, RunRecord, StateDir, StateError, Store, StoreError};
 
 use crate::failure::Failure;
+use crate::output::other_state;
 
 /// The state directory of an experiment file: the one that was named, or `.bystander` beside the file.
 pub(crate) fn for_file(named: Option<&Path>, file: &Path) -> Result<StateDir, Failure> {
@@ -41,7 +42,7 @@ pub(crate) fn of_state(error: &StateError) -> Failure {
         StateError::Missing { .. } => Failure::user("failed to use the state directory")
             .because(error)
             .hint(format!("{WHERE}; without --state the nearest one at or above the working directory is used")),
-        StateError::Unwritable { .. } => failure.hint("name a directory that can be written to with --state DIR"),
+        StateError::Unwritable { .. } => failure.hint(other_state()),
         _ => failure,
     }
 }

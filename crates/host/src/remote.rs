@@ -17,5 +17,6 @@ pub mod link;
 pub mod message;
 pub mod mirror;
 mod scratch;
+mod sweep;
 mod upload;
 pub mod warden;

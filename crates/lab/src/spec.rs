@@ -95,8 +95,15 @@ pub fn read(path: &Path) -> Result<Checked, Vec<Diagnostic>> {
 /// # Errors
 /// As [`read`].
 pub fn read_as(path: &Path, counts_as: &Path) -> Result<Checked, Vec<Diagnostic>> {
-    let text = disk::text(path).map_err(|problem| vec![*problem])?;
-    parse(&text, counts_as)
+    parse(&text(path)?, counts_as)
+}
+
+/// Reads the text of an experiment file.
+///
+/// # Errors
+/// One problem without a place: it cannot be read, or is no text.
+pub fn text(path: &Path) -> Result<String, Vec<Diagnostic>> {
+    disk::text(path).map_err(|problem| vec![*problem])
 }
 
 /// Checks the text of an experiment file; nothing is read from disk. Relative paths in it are relative to the folder of `path`.

@@ -1,5 +1,6 @@
 //! The answers of `patch status` and `patch verify`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -176,6 +177,9 @@ pub struct PatchReport {
     /// How many files were searched for marks; `None` where none were to be.
     #[serde(default)]
     pub searched_files: Option<u64>,
+    /// The names of users whose numbers stand in `by`, where the machine knows them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub users: BTreeMap<String, String>,
     /// Live edits on other machines that the state directory knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostEdits>,

@@ -134,4 +134,6 @@ pub enum ErrorKind {
     User,
     /// The machine, such as a full disk: exit code 4.
     Environment,
+    /// The user stopped it: exit code 130.
+    Interrupted,
 }

@@ -23,7 +23,7 @@ pub use diagnostic::diagnostics;
 pub use event::{Names, event_line};
 pub use json::json;
 pub use memory::{memory_explain_text, memory_live, memory_plan_text, memory_pulse, memory_watch_text};
-pub use patch::{apply_text, diff_text, patch_text, revert_text, staged_text};
+pub use patch::{apply_text, diff_text, host_text, patch_text, revert_text, staged_text};
 pub use prose::count;
 pub use screen::{Again, text, text_again, text_with};
 pub use style::Style;

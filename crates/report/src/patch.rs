@@ -1,6 +1,6 @@
 //! What the verbs of `patch` found or did, as text: the answer first, then what it is about, then the next step.
 
-use bystander_model::patch::{ApplyReport, DiffReport, EditState, EditStatus, PatchReport, ProblemKind};
+use bystander_model::patch::{ApplyReport, DiffReport, EditState, EditStatus, HostEdits, PatchReport, ProblemKind};
 
 use crate::page::Page;
 use crate::prose::{clean, count};
@@ -14,6 +14,17 @@ const LISTED: usize = 20;
 /// Renders the state of edits on disk.
 #[must_use]
 pub fn patch_text(report: &PatchReport, style: &Style) -> String {
+    text(report, style, "bystander patch")
+}
+
+/// Renders the state of edits on another machine.
+#[must_use]
+pub fn host_text(host: &HostEdits, style: &Style) -> String {
+    text(&host.report, style, &format!("bystander --on {} patch", clean(&host.address)))
+}
+
+/// The state of edits, with the command that goes on with them.
+fn text(report: &PatchReport, style: &Style, command: &str) -> String {
     let mut page = Page::new(style);
     let of = |state| report.edits.iter().filter(|edit| edit.state == state).count();
     let (live, stuck) = (of(EditState::Live), of(EditState::Conflict));
@@ -24,7 +35,15 @@ pub fn patch_text(report: &PatchReport, style: &Style) -> String {
         (Role::Good, format!("Clean: no edit is live, in conflict or left behind.{searched}"))
     } else {
         let found = count(report.problems.len(), "problem", "problems");
-        (Role::Bad, format!("NOT clean: {} live, {stuck} in conflict, {found}.{searched}", count(live, "edit", "edits")))
+        let here = format!("{} live, {stuck} in conflict, {found}.{searched}", count(live, "edit", "edits"));
+        match (elsewhere(report), live + stuck + report.problems.len()) {
+            (Some(elsewhere), 0) => {
+                (Role::Bad, format!("NOT clean: {elsewhere}. On this machine no edit is live or in conflict.{searched}"))
+            }
+            (Some(elsewhere), _) => (Role::Bad, format!("NOT clean: {here} Elsewhere: {elsewhere}.")),
+            (None, 0) if !report.notes.is_empty() => (Role::Bad, format!("NOT clean: see the notes; no edit is live.{searched}")),
+            (None, _) => (Role::Bad, format!("NOT clean: {here}")),
+        }
     };
     page.led(&verdict, Some(role), 0, "");
     edits(&mut page, report);
@@ -47,9 +66,26 @@ pub fn patch_text(report: &PatchReport, style: &Style) -> String {
     }
     let mut out = page.finish();
     if live > 0 {
-        out.push_str("\nnext: `bystander patch diff` shows what is live, `bystander patch revert ID` takes one back\n");
+        out.push_str(&format!("\nnext: `{command} diff` shows what is live, `{command} revert ID` takes one back\n"));
     }
     out
+}
+
+/// What other machines hold, or may hold; `None` where they are clean, or there are none.
+fn elsewhere(report: &PatchReport) -> Option<String> {
+    let on = |host: &HostEdits| {
+        let live = host.report.edits.iter().filter(|edit| edit.state == EditState::Live).count();
+        let address = clean(&host.address);
+        match (&host.unreachable, live) {
+            (Some(_), 0) => Some(format!("{address} cannot be asked now")),
+            (Some(_), live) => Some(format!("{} live on {address} when it was last asked", count(live, "edit", "edits"))),
+            (None, _) if host.report.clean => None,
+            (None, 0) => Some(format!("{address} is not clean")),
+            (None, live) => Some(format!("{} live on {address}", count(live, "edit", "edits"))),
+        }
+    };
+    let found: Vec<String> = report.hosts.iter().filter_map(on).collect();
+    (!found.is_empty()).then(|| found.join("; "))
 }
 
 fn problems(page: &mut Page<'_>, report: &PatchReport) {

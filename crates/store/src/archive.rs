@@ -15,6 +15,8 @@ pub use unpack::Opened;
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// The member that holds every event of the run, one JSON object a line, in the order of their recording.
 pub(crate) const EVENTS: &str = "events.jsonl";
+/// The member that says on which machine a run ran, where that is another one than made the archive.
+pub const FAR: &str = "far.json";
 
 /// What an archive may hold at most: enough for any run, and an end to what a hostile one can ask for.
 mod limits {
@@ -22,6 +24,8 @@ mod limits {
     pub(super) const MANIFEST: u64 = 64 << 20;
     /// Members.
     pub(super) const MEMBERS: usize = 500_000;
+    /// Bytes of what says where a run ran.
+    pub(super) const FAR: u64 = 64 << 10;
     /// Bytes of all members together.
     pub(super) const ALL: u64 = 256 << 30;
     /// Bytes of all events together.

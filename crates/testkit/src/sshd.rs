@@ -23,6 +23,8 @@ pub struct Sshd {
     port: u16,
     child: Option<Child>,
     variables: String,
+    /// Further lines of its configuration.
+    lines: String,
     /// The process in whose network it is; `None` is this one's.
     network: Option<u32>,
 }
@@ -62,7 +64,7 @@ impl Sshd {
         fs::copy(folder.join("user.pub"), folder.join("authorized")).expect("a key");
         let path = world.environment().into_iter().find(|(name, _)| *name == "PATH").map(|(_, value)| value).unwrap_or_default();
         let variables = variables(world, &format!("{}:{path}", world.path("far-bin").display()));
-        let mut sshd = Self { daemon, folder, port: 0, child: None, variables, network };
+        let mut sshd = Self { daemon, folder, port: 0, child: None, variables, lines: String::new(), network };
         sshd.serve(world);
         sshd.trust("host");
         Some(sshd)
@@ -84,8 +86,8 @@ impl Sshd {
         let folder = self.folder.display();
         format!(
             "Port {}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile {folder}/pid\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\n\
-             PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nUsePAM no\nMaxStartups 100\nSetEnv {}\n",
-            self.port, self.variables
+             PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nUsePAM no\nMaxStartups 100\nSetEnv {}\n{}",
+            self.port, self.variables, self.lines
         )
     }
 
@@ -118,6 +120,12 @@ impl Sshd {
         self.write("known", &format!("[127.0.0.1]:{} {public}", self.port));
     }
 
+    /// The process of the daemon that lets connections in.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
     /// The processes of the daemon that serve connections, without what they started.
     #[must_use]
     pub fn connections(&self) -> Vec<u32> {
@@ -144,6 +152,16 @@ impl Sshd {
     #[must_use]
     pub fn with_path(mut self, world: &World, path: &str) -> Self {
         self.variables = variables(world, path);
+        self.again(world)
+    }
+
+    /// The same daemon, with what is asked of it carried out by this program as a login shell does it: `SHELL -c TEXT`.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    #[must_use]
+    pub fn with_shell(mut self, world: &World, shell: &Path) -> Self {
+        self.lines = format!("ForceCommand exec {} -c \"$SSH_ORIGINAL_COMMAND\"\n", shell.display());
         self.again(world)
     }
 

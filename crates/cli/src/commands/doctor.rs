@@ -17,7 +17,7 @@ use bystander_supervise::namespaces_available;
 
 use crate::args::DoctorArgs;
 use crate::failure::{Failure, exit};
-use crate::output::Output;
+use crate::output::{Output, other_state};
 
 /// Asks a Python for its version and its path.
 const VERSION: &str = "import sys; print('.'.join(map(str, sys.version_info[:3])) + ' ' + sys.executable)";
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) 
     Ok(ExitCode::from(if works { exit::ANSWERED } else { exit::HARNESS }))
 }
 
-fn finding(name: &'static str, found: Result<String, String>, mend: &'static str) -> Finding {
+fn finding(name: &'static str, found: Result<String, String>, mend: &str) -> Finding {
     let works = found.is_ok();
     let mend = (!works).then(|| mend.to_owned());
     Finding { name: name.to_owned(), works, optional: false, found: found.unwrap_or_else(|error| error), mend }
@@ -110,7 +110,7 @@ fn state(named: Option<&Path>) -> Finding {
             .map(|()| "a state directory can be made here".to_owned())
             .map_err(|error| format!("{}: {error}", path.display())),
     };
-    finding("state directory", found, "name a directory that can be written to with --state DIR")
+    finding("state directory", found, other_state())
 }
 
 fn registry() -> Finding {

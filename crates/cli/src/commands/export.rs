@@ -1,7 +1,7 @@
 //! `bystander export`: everything of a run as one file that another machine opens with `bystander show FILE`.
 
 mod kept;
-mod spec;
+pub(super) mod spec;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,12 +10,12 @@ use bystander_host::secrets::Masker;
 use bystander_lab::ledger::Ledger;
 use bystander_model::ids::TrialId;
 use bystander_report::Style;
-use bystander_store::archive::{ArchiveError, Packer, Source};
+use bystander_store::archive::{ArchiveError, FAR, Packer, Source};
 use bystander_store::{RunRecord, StateDir};
 use serde::Serialize;
 
 use super::found::{ARCHIVE_ENDS, Found, Place, of_archive};
-use super::{show, watch};
+use super::{on, show, watch};
 use crate::args::ExportArgs;
 use crate::failure::Failure;
 use crate::output::{Output, quoted};
@@ -41,6 +41,9 @@ pub(crate) fn run(args: &ExportArgs, named: Option<&Path>, output: &mut Output) 
         add_watched(&mut packer, &found)?;
     } else {
         add_experiment(&mut packer, &found, state)?;
+    }
+    if let Some(ran) = &found.ran_on {
+        add(&mut packer, FAR, serde_json::to_vec_pretty(ran).map_err(|source| unwritable(FAR, source))?)?;
     }
     kept::add(&mut packer, &found.record.id, &found.store, state)?;
     let manifest = packer.write(&to).map_err(|error| unwritten(&error, &to))?;
@@ -100,8 +103,11 @@ fn environment(ledger: &Ledger) -> Result<Vec<u8>, Failure> {
         .values()
         .filter_map(|trial| Some(Launched { trial: trial.id, cell: trial.slot.cell.to_string(), provenance: trial.provenance()? }))
         .collect();
-    serde_json::to_vec_pretty(&launched)
-        .map_err(|source| of_archive(&ArchiveError::Unwritable { member: "environment.json".to_owned(), source }))
+    serde_json::to_vec_pretty(&launched).map_err(|source| unwritable("environment.json", source))
+}
+
+fn unwritable(member: &str, source: serde_json::Error) -> Failure {
+    of_archive(&ArchiveError::Unwritable { member: member.to_owned(), source })
 }
 
 /// The experiment file, where it is still the one that was run; the plan as it was checked is among the events in any case.
@@ -110,7 +116,9 @@ fn add_spec(packer: &mut Packer, ledger: &Ledger, record: &RunRecord, state: &St
     let masker = Masker::open(state.path()).or_else(|_unusable| Masker::forgotten());
     let masker = masker.map_err(|error| Failure::environment("failed to get random bytes").because(&error))?;
     let file = &ledger.plan.file;
-    match spec::masked(file, &record.spec_sha256, &masker) {
+    // One that was sent elsewhere is kept here; its file has another path there.
+    let text = on::masked(state, &record.spec_sha256).map_or_else(|| spec::masked(file, &record.spec_sha256, &masker), Ok);
+    match text {
         Ok(text) => add(packer, "experiment.toml", text.into_bytes()),
         Err(why) => {
             packer.leave_out(format!("{}: {why}; the plan as it was checked is in the first event", file.display()));

@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use bystander_host::remote::mirror::{RanOn, is_sent_as};
 use bystander_lab::ledger::Ledger;
 use bystander_model::ids::RunId;
-use bystander_store::archive::{ArchiveError, Opened};
+use bystander_store::archive::{ArchiveError, FAR, Opened};
 use bystander_store::{RunLock, RunRecord, StateDir, Store, StoreError};
 
 use crate::failure::Failure;
@@ -27,6 +28,8 @@ pub(crate) struct Found {
     pub(crate) store: Store,
     pub(crate) record: RunRecord,
     pub(crate) place: Place,
+    /// The machine that it ran on, where it was not this one or the one that made the archive.
+    pub(crate) ran_on: Option<RanOn>,
 }
 
 /// Where a run was found.
@@ -59,13 +62,22 @@ impl Found {
 
     fn in_archive(path: &Path) -> Result<Self, Failure> {
         let opened = Opened::read(path).map_err(|error| of_archive(&error))?;
-        Ok(Self { store: opened.store, record: opened.run, place: Place::Archive(opened.path) })
+        let ran_on = opened
+            .far
+            .map(|far| serde_json::from_slice(&far))
+            .transpose()
+            .map_err(|source| of_archive(&ArchiveError::Unreadable { path: opened.path.clone(), member: FAR.to_owned(), source }))?;
+        Ok(Self { store: opened.store, record: opened.run, place: Place::Archive(opened.path), ran_on })
     }
 
     fn in_state(name: Option<&str>, state: StateDir) -> Result<Self, Failure> {
         let store = state::open(&state)?;
         let record = find(&store, &state, name)?;
-        Ok(Self { store, record, place: Place::State(state) })
+        let ran_on = RanOn::of(&state, &record.id).map_err(|error| {
+            Failure::environment(format!("failed to read where {} ran: far.json in {}", record.id, state.run_dir(&record.id).display()))
+                .because(&error)
+        })?;
+        Ok(Self { store, record, place: Place::State(state), ran_on })
     }
 
     /// Whether some process is at work on the run.
@@ -105,8 +117,10 @@ fn not_a_run(file: &Path, named: Option<&Path>) -> Failure {
 fn newest_of(file: &Path, named: Option<&Path>) -> Option<(RunId, String)> {
     let file = file.canonicalize().ok()?;
     let state = StateDir::open_existing(&named.map_or_else(|| StateDir::beside(&file), PathBuf::from)).ok()?;
-    let runs = Store::open(&state).ok()?.runs_for(&file).ok()?;
-    Some((runs.first()?.id.clone(), state_option(state.path())))
+    let runs = Store::open(&state).ok()?.runs().ok()?;
+    // In one state directory a file that was sent is known by its name alone, there as here.
+    let newest = runs.into_iter().find(|run| run.file == file || is_sent_as(&run.file, &file))?;
+    Some((newest.id, state_option(state.path())))
 }
 
 /// Whether a name is a path: no id of a run has a slash, and none is that of a file with this end.

@@ -3,14 +3,17 @@
 //! What is typed travels as bytes in a message; files that it names for their text travel with it. What it prints comes back as it is printed. The record
 //! of a run comes back as events and files, and is told from the state directory here.
 
+mod experiment;
 mod follow;
 mod near;
 mod record;
+mod signals;
 mod words;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bystander_host::remote::clock::Offset;
@@ -23,9 +26,12 @@ use bystander_model::address::Address;
 use crate::args::{Args, Command, MemoryCommand, PatchCommand, RemoteArgs};
 use crate::failure::{Failure, exit};
 use crate::output::{self, Output};
+use experiment::Experiment;
 use follow::Session;
 use near::Near;
+use record::There;
 
+pub(super) use experiment::masked;
 pub(super) use near::elsewhere;
 
 /// The shortest lease: a sign of life is sent every 2 s, and may be late.
@@ -40,15 +46,19 @@ pub(super) struct Wanted {
     lease: Duration,
     config: Option<PathBuf>,
     upload: bool,
+    /// The experiment, where one is to be run: its file is read once.
+    experiment: Option<Experiment>,
 }
 
 /// The machine that was asked for; `None` is this one.
 pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
     let RemoteArgs { on, ssh_config, lease, no_upload } = &args.remote;
-    let of_file = match &args.command {
-        Command::Run(run) if run.file.is_file() => super::run::read(&run.file, None).map(|checked| checked.remote).unwrap_or_default(),
-        _ => bystander_lab::spec::Remote::default(),
+    let experiment = match &args.command {
+        // What is no plain file can be read once: by whoever runs it.
+        Command::Run(run) if on.is_some() || run.file.is_file() => Some(Experiment::read(&run.file)),
+        _ => None,
     };
+    let of_file = experiment.as_ref().and_then(|read| Some(read.as_ref().ok()?.remote.clone())).unwrap_or_default();
     let on = on.as_deref().map(|on| on.parse::<Address>().map_err(|error| not_an_address(on, &error))).transpose()?;
     let lease = lease.as_deref().map(span).transpose()?.or(of_file.lease);
     let Some(address) = on.or(of_file.on) else {
@@ -74,7 +84,9 @@ pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
         return Err(Failure::user(format!("failed to use a lease of {lease:?}: it is shorter than {} s", LEAST_LEASE.as_secs()))
             .hint("a sign of life is sent every 2 s, and may be late"));
     }
-    Ok(Some(Wanted { address, lease, config, upload: !no_upload }))
+    // What the text alone shows is told here, before anybody is asked for anything.
+    let experiment = experiment.transpose()?;
+    Ok(Some(Wanted { address, lease, config, upload: !no_upload, experiment }))
 }
 
 fn not_an_address(on: &str, error: &(dyn std::error::Error + 'static)) -> Failure {
@@ -114,18 +126,16 @@ pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
 
 /// Carries a verb out there.
 pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<ExitCode, Failure> {
-    if let Command::Run(run) = &args.command {
-        // What the text alone shows is told here, before anybody is asked for anything.
-        super::run::read(&run.file, None)?;
-    }
     let near = near_of(args)?;
-    let options = Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned() };
+    let options = Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned(), halt: Arc::default() };
     let mut session = Session::open(wanted.address.clone(), options, output)?;
     near.know(&wanted.address, wanted.config.as_deref())?;
-    let done = match &args.command {
-        Command::Run(run) if !run.dry_run => record::run(args, run, wanted, &near, &mut session, output),
-        Command::Watch(watch) if watch.list.is_none() => record::watch(wanted, &near, &mut session, output),
-        command => plain(args, command, wanted, &near, &mut session, output),
+    let done = match (&args.command, &wanted.experiment) {
+        (Command::Run(run), Some(experiment)) if !run.dry_run => {
+            record::run(args, run, experiment, There { wanted, near: &near, session: &mut session, output })
+        }
+        (Command::Watch(watch), _) if watch.list.is_none() => record::watch(There { wanted, near: &near, session: &mut session, output }),
+        (command, _) => plain(args, command, wanted, &near, &mut session, output),
     };
     if leaves_edits(&args.command) {
         near.remember(&mut session, &wanted.address);
@@ -135,14 +145,21 @@ pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<E
 
 /// Whether a verb may leave edits there, or take them back.
 fn leaves_edits(command: &Command) -> bool {
-    matches!(command, Command::Run(_) | Command::Patch(PatchCommand::Apply(_) | PatchCommand::Revert { .. } | PatchCommand::Status))
+    match command {
+        Command::Run(run) => !run.dry_run,
+        Command::Patch(PatchCommand::Apply(_) | PatchCommand::Revert { .. } | PatchCommand::Status) => true,
+        _ => false,
+    }
 }
 
 /// What is kept here of a verb: beside an experiment file, in the working directory, or for verbs that keep nothing, with the user's state.
 fn near_of(args: &Args) -> Result<Near, Failure> {
     let named = args.state.as_deref();
     match &args.command {
-        Command::Run(run) => Near::of_state(&named.map_or_else(|| bystander_store::StateDir::beside(&absolute(&run.file)), Path::to_owned)),
+        Command::Run(run) => {
+            let state = named.map_or_else(|| bystander_store::StateDir::beside(&absolute(&run.file)), Path::to_owned);
+            if run.dry_run { Ok(Near::passing(&state)) } else { Near::of_state(&state) }
+        }
         Command::Watch(_) | Command::Patch(_) => {
             Near::of_state(&named.map_or_else(|| PathBuf::from(bystander_store::state::STATE_NAME), Path::to_owned))
         }
@@ -168,15 +185,18 @@ fn plain(
     {
         return Err(Failure::user("failed to read standard input there: it is here").hint("leave out --on: `memory explain -` reads here"));
     }
-    let (words, body) = match command {
-        Command::Run(run) => record::sent(args, run, wanted, session).map(|sent| (sent.words, sent.body))?,
+    let (words, body) = match (command, &wanted.experiment) {
+        (Command::Run(run), Some(experiment)) => {
+            let sent = record::sent(args, run, experiment, wanted, session);
+            (sent.asked.words, sent.asked.body)
+        }
         _ => words::typed(std::env::args_os().skip(1), &session.opened().state)?,
     };
     if matches!(command, Command::Doctor(_)) {
         tell_way(session, wanted, output)?;
     }
     let clock = session.link()?.offset();
-    let start = start(near.new_job(verb(command)), words, clock, wanted, near, output);
+    let start = start(near.new_job(verb(command)), words, false, clock, wanted, near, output);
     let ended = session.carry_out(&start, &body, 0, &mut |stream, bytes| output.passed_on(stream == Stream::Out, bytes))?;
     session.forget(&start.job)?;
     code(&ended, wanted)
@@ -198,12 +218,12 @@ fn tell_way(session: &mut Session, wanted: &Wanted, output: &Output) -> Result<(
     Ok(())
 }
 
-/// What is asked of the far end.
-fn start(job: String, words: Vec<Word>, clock: Offset, wanted: &Wanted, near: &Near, output: &Output) -> Start {
+/// What is asked of the far end; `taken_up` where a near end that was killed comes back for it.
+fn start(job: String, words: Vec<Word>, taken_up: bool, clock: Offset, wanted: &Wanted, near: &Near, output: &Output) -> Start {
     let (columns, colour) = output.screen();
     let again = near.state().map(|state| output::state_option(state.path())).unwrap_or_default();
     let folder = wanted.address.folder.as_deref().map(bystander_host::remote::message::bytes);
-    Start { job, words, screen: Screen { columns, colour, again, clock }, folder, lease_s: wanted.lease.as_secs().max(1) }
+    Start { job, words, screen: Screen { columns, colour, again, clock }, folder, lease_s: wanted.lease.as_secs().max(1), taken_up }
 }
 
 fn verb(command: &Command) -> &'static str {

@@ -7,6 +7,8 @@ mod probes;
 mod revert;
 mod verify;
 
+pub(super) use apply::text_of;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,7 +20,7 @@ use bystander_store::StateDir;
 use crate::args::PatchCommand;
 use crate::commands::on::elsewhere;
 use crate::failure::{Failure, exit};
-use crate::output::Output;
+use crate::output::{Output, users};
 use crate::state;
 
 /// Where the users of this machine are listed.
@@ -41,7 +43,8 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
     if let PatchCommand::Revert { ids, all } = command {
         let reverted = revert::revert(journal.as_ref(), ids, *all, output)?;
         let live = known(journal.as_ref())?.iter().filter(|edit| edit.state != EditState::Reverted).count();
-        output.reverted(&PatchReport { format: FORMAT, clean: live == 0, edits: reverted, ..PatchReport::default() }, live);
+        let users = users(&reverted);
+        output.reverted(&PatchReport { format: FORMAT, clean: live == 0, edits: reverted, users, ..PatchReport::default() }, live);
         return Ok(ExitCode::from(exit::ANSWERED));
     }
     let mut report = PatchReport { format: FORMAT, edits: known(journal.as_ref())?, ..PatchReport::default() };
@@ -62,6 +65,7 @@ pub(crate) fn run(command: &PatchCommand, named: Option<&Path>, output: &mut Out
     // A machine that cannot be asked may hold more than was seen.
     let elsewhere = report.hosts.iter().all(|host| host.report.clean && host.unreachable.is_none());
     report.clean = elsewhere && report.problems.is_empty() && nothing_live && report.notes.iter().all(|note| !verify::is_debugger(note));
+    report.users = users(&report.edits);
     output.patch(&report);
     Ok(ExitCode::from(if report.clean { exit::ANSWERED } else { exit::FAILED }))
 }

@@ -90,14 +90,17 @@ fn answer_to_ctrl_c(plan: &Plan, output: &Output) -> impl Fn(u32) + Send + 'stat
 }
 
 /// Reads the experiment file, which may be a copy that counts as another one.
-pub(in crate::commands) fn read(file: &Path, counts_as: Option<&Path>) -> Result<spec::Checked, Failure> {
+fn read(file: &Path, counts_as: Option<&Path>) -> Result<spec::Checked, Failure> {
     let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     if let Some(counts_as) = counts_as {
         output::counts_as(counts_as, &path);
     }
-    let shown = counts_as.unwrap_or(file);
-    spec::read_as(&path, counts_as.unwrap_or(&path))
-        .map_err(|problems| Failure::user(format!("failed to read the experiment file {}", shown.display())).problems(problems))
+    spec::read_as(&path, counts_as.unwrap_or(&path)).map_err(|problems| unread(counts_as.unwrap_or(file), problems))
+}
+
+/// An experiment file that cannot be read, or that is none.
+pub(in crate::commands) fn unread(file: &Path, problems: Vec<Diagnostic>) -> Failure {
+    Failure::user(format!("failed to read the experiment file {}", file.display())).problems(problems)
 }
 
 /// Leaves refused instruments out where the plan says so, and refuses the run otherwise.

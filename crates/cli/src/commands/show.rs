@@ -25,6 +25,9 @@ pub(crate) fn run(args: &ShowArgs, named: Option<&Path>, output: &mut Output) ->
         return list::run(named, output);
     }
     let (found, why) = meant(args, named)?;
+    if let Some(ran) = &found.ran_on {
+        output.ran_on(ran);
+    }
     if watch::is_watched(&found.store, &found.record.id)? {
         if args.diff.is_some() {
             return Err(Failure::user(format!("failed to compare: {} is a watched command, of one launch", found.record.id)));

@@ -25,7 +25,7 @@ use bystander_supervise::trial::Inherited;
 
 use crate::args::WatchArgs;
 use crate::failure::{Failure, exit};
-use crate::output::{self, Output};
+use crate::output::{self, Output, other_state};
 use crate::{interrupt, reading, state};
 
 use destination::Unused;
@@ -193,7 +193,7 @@ fn of_watch(watched: Result<(), WatchError>) -> Failure {
             .hint("it must be a program that this user may run, in a directory that is there"),
         WatchError::Record(_) => Failure::environment("failed to record everything that was seen")
             .because(&error)
-            .hint("what was printed is recorded; mend the cause, such as a full disk, or name another directory with --state DIR"),
+            .hint(format!("what was printed is recorded; mend the cause, such as a full disk, or {}", other_state())),
         _ => Failure::environment("failed to watch the command").because(&error),
     }
 }

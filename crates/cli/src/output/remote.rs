@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use bystander_host::remote::clock::Offset;
+use bystander_host::remote::mirror::RanOn;
 use bystander_model::hit::Hit;
 use bystander_model::ids::RunId;
 use bystander_model::patch::{ApplyReport, HostEdits, PatchReport};
@@ -48,6 +49,19 @@ pub(crate) fn print_as_told(columns: Option<usize>, colour: bool, again: String,
     let width = columns.filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH);
     // The first word holds: there is one screen.
     let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again, clock });
+}
+
+/// What to do about a state directory that cannot be written to: one on another machine is not the one that `--state` names.
+pub(crate) fn other_state() -> &'static str {
+    match told() {
+        Some(_) => "set XDG_STATE_HOME there to a directory that can be written to",
+        None => "name a directory that can be written to with --state DIR",
+    }
+}
+
+/// Whether this command was typed on another machine.
+pub(crate) fn is_far() -> bool {
+    told().is_some()
 }
 
 /// What was told.
@@ -104,6 +118,11 @@ impl Output {
     pub(crate) fn screen(&self) -> (Option<usize>, bool) {
         let style = self.style(&io::stdout());
         (Some(style.width), style.colour)
+    }
+
+    /// Says where a run ran that was not made here.
+    pub(crate) fn ran_on(&self, ran: &RanOn) {
+        self.say(&format!("ran on {} ({}); its clock: {}", ran.address, ran.machine, clock(ran.offset)));
     }
 
     /// Prints what was printed on another machine, as it is: on standard output, or on standard error.

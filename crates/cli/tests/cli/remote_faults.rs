@@ -269,6 +269,24 @@ fn a_warden_that_is_killed_takes_its_command_along_and_is_told() {
 }
 
 #[test]
+fn a_home_that_cannot_be_written_to_is_told_with_the_way_out() {
+    let Some((world, sshd)) = far() else { return };
+    let state = world.path("far/.local");
+    fs::create_dir_all(&state).expect("a folder");
+    let mounted = world.run(Path::new("/bin/mount")).args(["-t", "tmpfs", "-o", "size=64k,ro", "none"]).args([&state]).run();
+    if mounted.code != Some(0) {
+        return skip("no file system can be mounted", Mark::Superuser);
+    }
+    let there = on(&world, &sshd, ["doctor"]).run();
+    fs::remove_file(world.path("far-bin/bystander")).expect("own link");
+    let copied = on(&world, &sshd, ["doctor"]).run();
+    let unmounted = world.run(Path::new("/bin/umount")).args(["-l"]).args([&state]).run();
+    assert_eq!((there.code, copied.code, unmounted.code), (Some(4), Some(4), Some(0)), "{}\n{}", there.stderr, copied.stderr);
+    there.says(&["Read-only file system", "set XDG_STATE_HOME there"]);
+    copied.says(&["could not be copied there", "Read-only file system", "set XDG_STATE_HOME there"]);
+}
+
+#[test]
 fn a_full_disk_there_is_the_reason_that_is_named() {
     let Some((world, sshd)) = far() else { return };
     let state = world.path("far/.local");
@@ -284,6 +302,7 @@ fn a_full_disk_there_is_the_reason_that_is_named() {
     let ran = on(&world, &sshd, ["run", "e.toml"]).run();
     let unmounted = world.run(Path::new("/bin/umount")).args(["-l"]).args([&state]).run();
     assert_eq!((ran.code, unmounted.code), (Some(4), Some(0)), "{}\n{}", ran.stdout, ran.stderr);
-    ran.says(&["No space left on device"]);
+    let ran = ran.says(&["No space left on device"]);
+    assert!(!ran.stderr.contains("--state"), "the directory that is full is not the one here:\n{}", ran.stderr);
     on(&world, &sshd, ["run", "e.toml"]).run().exits(2);
 }

@@ -19,7 +19,7 @@ use super::clock::Offset;
 use super::frame::{self, FrameError};
 use super::job::Job;
 use super::message::{Ask, FarRun, KeptFile, Standing, Told, bytes, greeting};
-use super::{far, follow};
+use super::{far, follow, sweep};
 
 /// The first argument of an agent.
 pub const ARGUMENT: &str = "agent";
@@ -134,8 +134,8 @@ fn answer(agent: &mut Option<Agent>, ask: Ask, body: &[u8], voice: &Voice) -> io
             }
         }
         Ask::Signal { job, signal } => {
-            Job::named(&agent.state, &job)?.signal(signal)?;
-            voice.say(&Told::Signalled, &[])
+            let reached = Job::named(&agent.state, &job)?.signal(signal)?;
+            voice.say(&Told::Signalled { reached }, &[])
         }
         Ask::Forget { job } => {
             agent.followed.remove(&job);
@@ -172,6 +172,10 @@ impl Agent {
     fn open(near: &str) -> io::Result<Self> {
         let home = far::home()?;
         let state = StateDir::open(&far::state(near)?).map_err(|error| io::Error::other(with_causes(&error)))?;
+        sweep::jobs(state.path());
+        if let (Ok(folder), Ok(own)) = (far::binaries(), std::env::current_exe()) {
+            sweep::binaries(&folder, &own);
+        }
         Ok(Self { state: state.path().to_owned(), home, followed: BTreeMap::new(), store: None })
     }
 

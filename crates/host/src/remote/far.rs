@@ -9,6 +9,9 @@ const FAR: &str = "bystander/far";
 /// Below the user's state directory: executables that were brought there, a folder each by their hash.
 pub(super) const BINARIES: &str = "bystander/bin";
 
+/// How the name of a copy begins that has not arrived as a whole; the pid of the shell that writes it follows.
+pub(super) const UNFINISHED: &str = ".new.";
+
 /// The home directory.
 ///
 /// # Errors
@@ -25,8 +28,20 @@ pub(super) fn state(near: &str) -> io::Result<PathBuf> {
     if near.is_empty() || near.len() > 64 || !near.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(io::Error::other("a near end has no such name"));
     }
-    let user = absolute("XDG_STATE_HOME").map_or_else(|| home().map(|home| home.join(".local/state")), Ok)?;
-    Ok(user.join(FAR).join(near))
+    Ok(user()?.join(FAR).join(near))
+}
+
+/// Where executables lie that were brought there.
+///
+/// # Errors
+/// The environment names no home.
+pub(super) fn binaries() -> io::Result<PathBuf> {
+    Ok(user()?.join(BINARIES))
+}
+
+/// The user's state directory.
+fn user() -> io::Result<PathBuf> {
+    absolute("XDG_STATE_HOME").map_or_else(|| home().map(|home| home.join(".local/state")), Ok)
 }
 
 fn absolute(name: &str) -> Option<PathBuf> {

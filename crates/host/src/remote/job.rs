@@ -46,6 +46,8 @@ pub(super) struct Order {
     pub(super) folder: Vec<u8>,
     pub(super) screen: Screen,
     pub(super) lease_s: u64,
+    /// Whether a near end that was killed comes back for it.
+    pub(super) taken_up: bool,
 }
 
 /// The folder of a command.
@@ -99,7 +101,13 @@ impl Job {
         });
         let words: Vec<Vec<u8>> = words.collect::<io::Result<_>>()?;
         let folder = start.folder.as_deref().map_or_else(|| home.to_owned(), |folder| home.join(super::message::path(folder)));
-        let order = Order { words, folder: folder.into_os_string().into_vec(), screen: start.screen.clone(), lease_s: start.lease_s };
+        let order = Order {
+            words,
+            folder: folder.into_os_string().into_vec(),
+            screen: start.screen.clone(),
+            lease_s: start.lease_s,
+            taken_up: start.taken_up,
+        };
         fs::write(self.path("start.json"), serde_json::to_vec(&order)?)?;
         fs::write(self.path("lease"), "")?;
         fs::write(self.path("output"), "")?;
@@ -217,20 +225,21 @@ impl Job {
         }
     }
 
-    /// Sends a signal, by its number, to the command; one that has ended gets none.
+    /// Sends a signal, by its number, to the command, and gives whether there was one to get it.
     ///
     /// # Errors
     /// The signal is none, or the system refuses.
-    pub fn signal(&self, number: i32) -> io::Result<()> {
+    pub fn signal(&self, number: i32) -> io::Result<bool> {
         let signal = Signal::from_named_raw(number).ok_or_else(|| invalid("a signal"))?;
         let text = fs::read_to_string(self.path("warden"))?;
-        let Some(pid) = text.trim().parse().ok().and_then(Pid::from_raw) else { return Ok(()) };
-        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
+        let Some(pid) = text.trim().parse().ok().and_then(Pid::from_raw) else { return Ok(false) };
+        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { return Ok(false) };
         // The lock is held after the process was found: so it is the warden, and no later process of its number.
-        if self.is_held()? {
+        let is_there = self.is_held()?;
+        if is_there {
             rustix::process::pidfd_send_signal(&process, signal)?;
         }
-        Ok(())
+        Ok(is_there)
     }
 
     /// Says that a near end is there.
@@ -295,7 +304,8 @@ pub(super) fn words(order: &Order) -> Vec<OsString> {
     order.words.iter().map(|word| OsString::from_vec(word.clone())).collect()
 }
 
-fn folder(state: &Path) -> PathBuf {
+/// Where the commands of a near end lie.
+pub(super) fn folder(state: &Path) -> PathBuf {
     state.join("jobs")
 }
 

@@ -3,6 +3,7 @@
 //! The user's own SSH does the connecting, so that configuration, agents, jump hosts and known hosts hold. A host whose key is not known, or is another one
 //! than before, is never talked to.
 
+mod refusal;
 mod start;
 
 use std::collections::VecDeque;
@@ -10,7 +11,9 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +29,7 @@ use super::clock::Offset;
 use super::frame;
 use super::message::{Ask, Told};
 use super::{scratch, upload};
+use refusal::unconnected;
 pub(super) use start::script;
 use start::{LastWords, Started, start};
 
@@ -35,6 +39,8 @@ const CONNECT: Duration = Duration::from_secs(15);
 const PING: Duration = Duration::from_secs(2);
 /// A far end that has not answered for so long is not there.
 const SILENCE: Duration = Duration::from_secs(12);
+/// Between two looks whether this process is to end.
+const LOOK: Duration = Duration::from_millis(50);
 /// Questions by which the offset of the clock is first measured.
 const CLOCK_QUESTIONS: u64 = 8;
 /// SSH's own connection stays for so long where this process is killed.
@@ -49,6 +55,8 @@ pub struct Options {
     pub upload: bool,
     /// The name of the near state directory.
     pub near: String,
+    /// Set once this process is to end: no connection is waited for any longer.
+    pub halt: Arc<AtomicBool>,
 }
 
 /// Why there is no connection, or none any more.
@@ -68,6 +76,8 @@ pub enum LinkError {
     HostKey {
         /// What SSH says.
         said: String,
+        /// How the known one is removed, where the host has another one now.
+        remove: Option<String>,
     },
     /// The host lets nobody in who comes so.
     #[error("{said}")]
@@ -95,6 +105,9 @@ pub enum LinkError {
     /// The far end said something that nobody asked for.
     #[error("the far end answered something else than was asked")]
     Confused,
+    /// This process is to end.
+    #[error("interrupted")]
+    Halted,
 }
 
 impl LinkError {
@@ -135,6 +148,8 @@ pub struct Link {
     asked_ns: u64,
     /// What was said of commands that are followed, while something else was waited for.
     unheard: VecDeque<(Told, Vec<u8>)>,
+    /// Whether an answer is waited for no longer.
+    halt: Option<Arc<AtomicBool>>,
     // Dropped last, and in this order: the agent's channel, SSH's connection, what runs them, the folder of their socket.
     _agent: openssh::Child<Arc<Session>>,
     _session: Arc<Session>,
@@ -150,16 +165,17 @@ impl Link {
     pub fn connect(address: &Address, options: &Options, note: &mut dyn FnMut(&str)) -> Result<Self, LinkError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LinkError::Local)?;
         let scratch = scratch::Scratch::new().map_err(LinkError::Local)?;
-        let session = Arc::new(runtime.block_on(session(address, options, scratch.path()))?);
-        let started = match start(&runtime, &session)? {
+        let doing = Doing { runtime: &runtime, halt: &options.halt };
+        let session = Arc::new(doing.wait_for(session(address, options, scratch.path()))??);
+        let started = match start(&doing, &session)? {
             Started::There(started) => started,
             Started::Not(found) => {
                 if !options.upload {
                     return Err(LinkError::NoAgent { why: format!("{found}, and --no-upload forbids to copy this one there") });
                 }
                 note(&format!("copying this executable to {}: {found}", address.machine()));
-                upload::bring(&runtime, &session)?;
-                match start(&runtime, &session)? {
+                upload::bring(&doing, &session)?;
+                match start(&doing, &session)? {
                     Started::There(started) => started,
                     Started::Not(found) => {
                         return Err(LinkError::NoAgent { why: format!("this executable was copied there and does not run: {found}") });
@@ -181,12 +197,14 @@ impl Link {
             token: 0,
             asked_ns: 0,
             unheard: VecDeque::new(),
+            halt: Some(Arc::clone(&options.halt)),
             _agent: agent,
             _session: session,
             _runtime: runtime,
             _scratch: scratch,
         };
         link.open(&options.near)?;
+        link.halt = None;
         Ok(link)
     }
 
@@ -198,10 +216,22 @@ impl Link {
             self.ping()?;
             let token = self.token;
             while self.token == token {
-                self.heard_one(SILENCE)?;
+                if self.is_halted() {
+                    return Err(LinkError::Halted);
+                }
+                self.heard_one(LOOK)?;
             }
         }
         Ok(())
+    }
+
+    /// From now on no answer to a question is waited for once this is set.
+    pub fn halt_by(&mut self, halt: Arc<AtomicBool>) {
+        self.halt = Some(halt);
+    }
+
+    fn is_halted(&self) -> bool {
+        self.halt.as_ref().is_some_and(|halt| halt.load(Ordering::SeqCst))
     }
 
     /// What is known of the far end.
@@ -229,10 +259,14 @@ impl Link {
     /// # Errors
     /// The connection broke, or the far end could not do it.
     pub fn ask(&mut self, ask: &Ask, body: &[u8]) -> Result<(Told, Vec<u8>), LinkError> {
+        if self.is_halted() {
+            return Err(LinkError::Halted);
+        }
         self.say(ask, body)?;
         loop {
-            match self.heard_until(Instant::now() + PING)? {
-                Some(said @ (Told::Output { .. } | Told::Ended { .. } | Told::Signalled, _)) => self.unheard.push_back(said),
+            match self.heard_until(Instant::now() + if self.halt.is_some() { LOOK } else { PING })? {
+                None if self.is_halted() => return Err(LinkError::Halted),
+                Some(said @ (Told::Output { .. } | Told::Ended { .. } | Told::Signalled { .. }, _)) => self.unheard.push_back(said),
                 Some(answer) => return Ok(answer),
                 None => {}
             }
@@ -303,6 +337,41 @@ impl Link {
     }
 }
 
+/// What connecting takes: it is given up once this process is to end.
+pub(super) struct Doing<'a> {
+    pub(super) runtime: &'a Runtime,
+    halt: &'a AtomicBool,
+}
+
+impl Doing<'_> {
+    /// Waits for something that SSH does.
+    pub(super) fn wait_for<T>(&self, done: impl Future<Output = T>) -> Result<T, LinkError> {
+        self.runtime.block_on(async {
+            let mut done = pin!(done);
+            loop {
+                match tokio::time::timeout(LOOK, done.as_mut()).await {
+                    Ok(done) => return Ok(done),
+                    Err(_) if self.halt.load(Ordering::SeqCst) => return Err(LinkError::Halted),
+                    Err(_) => {}
+                }
+            }
+        })
+    }
+
+    /// Waits for something that a thread does; `None` where it takes longer than that, or the thread is gone.
+    pub(super) fn receive<T>(&self, from: &Receiver<T>, most: Duration) -> Result<Option<T>, LinkError> {
+        let end = Instant::now() + most;
+        loop {
+            match from.recv_timeout(LOOK) {
+                Ok(received) => return Ok(Some(received)),
+                Err(RecvTimeoutError::Timeout) if self.halt.load(Ordering::SeqCst) => return Err(LinkError::Halted),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+}
+
 /// Connects.
 async fn session(address: &Address, options: &Options, scratch: &Path) -> Result<Session, LinkError> {
     let mut builder = SessionBuilder::default();
@@ -322,25 +391,6 @@ async fn session(address: &Address, options: &Options, scratch: &Path) -> Result
         builder.config_file(file);
     }
     builder.connect(&address.host).await.map_err(|error| unconnected(&error))
-}
-
-fn unconnected(error: &openssh::Error) -> LinkError {
-    let openssh::Error::Connect(source) = error else {
-        return LinkError::Local(io::Error::other(with_causes(error)));
-    };
-    if source.kind() == io::ErrorKind::NotFound {
-        return LinkError::Local(io::Error::other("there is no `ssh` on the PATH: install the OpenSSH client"));
-    }
-    let text = source.to_string();
-    let said = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('@')).collect::<Vec<_>>().join(" ");
-    let of_key = ["Host key verification failed", "HOST IDENTIFICATION HAS CHANGED", "host key is known"];
-    if of_key.iter().any(|words| said.contains(words)) {
-        LinkError::HostKey { said }
-    } else if said.contains("Permission denied") || said.contains("Too many authentication failures") {
-        LinkError::Refused { said }
-    } else {
-        LinkError::Unreachable { said: if said.is_empty() { "ssh gave no reason".to_owned() } else { said } }
-    }
 }
 
 /// Reads messages on a thread of its own.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::Offset;
 
 /// The version of the messages: it changes with any of them, and with what jobs keep on the far disk.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// The version of the executable.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -71,6 +71,8 @@ pub struct Start {
     pub folder: Option<Vec<u8>>,
     /// Seconds that it goes on without a near end.
     pub lease_s: u64,
+    /// Whether a near end that was killed comes back for it; what has ended and is not taken up goes some time after its lease.
+    pub taken_up: bool,
 }
 
 /// What the near end says.
@@ -229,8 +231,11 @@ pub enum Told {
         /// How.
         standing: Standing,
     },
-    /// The signal was sent.
-    Signalled,
+    /// The answer to [`Ask::Signal`].
+    Signalled {
+        /// Whether the command was still there to get it.
+        reached: bool,
+    },
     /// Nothing of the command is there any more.
     Forgotten,
     /// The answer to [`Ask::Runs`].

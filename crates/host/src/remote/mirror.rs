@@ -17,6 +17,8 @@ use super::clock::Offset;
 use super::link::{Link, LinkError};
 use super::message::{Ask, FarRun, KeptFile, Told, path};
 
+/// How what [`file_there`] gives begins, as every address does.
+const SCHEME: &str = "ssh://";
 /// What a run's folder says of the machine that it ran on.
 const FAR_FILE: &str = "far.json";
 
@@ -233,6 +235,12 @@ pub fn file_there(address: &str, file: &Path) -> PathBuf {
     let mut named = std::ffi::OsString::from(address);
     named.push(file);
     PathBuf::from(named)
+}
+
+/// Whether a record here names an experiment file there as what this file is sent as: it keeps its name.
+#[must_use]
+pub fn is_sent_as(recorded: &Path, file: &Path) -> bool {
+    recorded.to_string_lossy().starts_with(SCHEME) && recorded.file_name() == file.file_name()
 }
 
 /// Where a file lies until it is whole.

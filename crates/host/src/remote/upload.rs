@@ -7,10 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use object::read::{Object as _, ObjectSection as _};
 use openssh::Session;
 use sha2::{Digest as _, Sha256};
-use tokio::runtime::Runtime;
 
-use super::far::BINARIES;
-use super::link::{LinkError, script};
+use super::far::{BINARIES, UNFINISHED};
+use super::link::{Doing, LinkError, script};
 use super::message::{PROTOCOL, VERSION};
 
 /// The user's state directory, in the words of a shell.
@@ -34,20 +33,32 @@ fn name() -> io::Result<String> {
 ///
 /// # Errors
 /// It cannot run there, there is no room, or the connection breaks.
-pub(super) fn bring(runtime: &Runtime, session: &Session) -> Result<(), LinkError> {
+pub(super) fn bring(doing: &Doing<'_>, session: &Session) -> Result<(), LinkError> {
     let own = Needs::of_this().map_err(LinkError::Local)?;
-    let said =
-        script(runtime, session, "uname -s; uname -m; getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1 | head -n 1", None)?;
+    let said = script(doing, session, "uname -s; uname -m; getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1 | head -n 1", None)?;
     own.met_by(&said).map_err(|why| LinkError::NoAgent { why })?;
     let file = std::env::current_exe().and_then(File::open).map_err(LinkError::Local)?;
     let length = file.metadata().map_err(LinkError::Local)?.len();
     let to = place()?;
     // A copy that was cut is never moved to where it would be started.
-    let text = format!(
-        "set -e\nb={to}\nd=\"${{b%/*}}\"\numask 077\nmkdir -p \"$d\"\nt=\"$d/.new.$$\"\ntrap '' PIPE\ntrap 'rm -f \"$t\"' EXIT\ntrap 'exit 1' HUP INT TERM\ncat >\"$t\"\n\
-         n=$(wc -c <\"$t\")\n[ \"$n\" -eq {length} ] || {{ echo \"only $n of {length} bytes arrived\" >&2; exit 1; }}\nchmod 700 \"$t\"\nmv -f \"$t\" \"$b\""
-    );
-    script(runtime, session, &text, Some(file)).map(drop).map_err(|error| match error {
+    let text = [
+        "set -e",
+        &format!("b={to}"),
+        "d=\"${b%/*}\"",
+        "umask 077",
+        "mkdir -p \"$d\"",
+        &format!("t=\"$d/{UNFINISHED}$$\""),
+        "trap \"\" PIPE",
+        "trap \"rm -f \\\"\\$t\\\"\" EXIT",
+        "trap \"exit 1\" HUP INT TERM",
+        "cat >\"$t\"",
+        "n=$(wc -c <\"$t\")",
+        &format!("[ \"$n\" -eq {length} ] || {{ echo \"only $n of {length} bytes arrived\" >&2; exit 1; }}"),
+        "chmod 700 \"$t\"",
+        "mv -f \"$t\" \"$b\"",
+    ];
+    let text = text.join("; ");
+    script(doing, session, &text, Some(file)).map(drop).map_err(|error| match error {
         LinkError::NoAgent { why } => LinkError::NoAgent { why: format!("this executable could not be copied there: {why}") },
         other => other,
     })

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tar::{Archive, EntryType};
 
 use super::pack::{HashReader, lines};
-use super::{ArchiveError, EVENTS, MANIFEST, is_plain, limits};
+use super::{ArchiveError, EVENTS, FAR, MANIFEST, is_plain, limits};
 use crate::output::hex;
 use crate::record::Store;
 use crate::runs::{RunRecord, RunStatus};
@@ -31,6 +31,8 @@ pub struct Opened {
     pub store: Store,
     /// The run.
     pub run: RunRecord,
+    /// The member [`FAR`], where there is one.
+    pub far: Option<Vec<u8>>,
 }
 
 impl Opened {
@@ -40,7 +42,7 @@ impl Opened {
     /// It is damaged, of a newer version, or holds what an archive of a run does not hold.
     pub fn read(path: &Path) -> Result<Self, ArchiveError> {
         let file = File::open(path).map_err(|source| ArchiveError::Io { path: path.to_owned(), source })?;
-        let mut reading = Reading { path };
+        let mut reading = Reading { path, far: None };
         let mut decoder = zstd::Decoder::new(BufReader::new(file)).map_err(|error| reading.damaged(error))?;
         decoder.window_log_max(limits::WINDOW_LOG).map_err(|error| reading.damaged(error))?;
         let mut archive = Archive::new(decoder);
@@ -61,7 +63,7 @@ impl Opened {
             Some(member) => Err(reading.refused(&format!("{} is missing", member.name))),
             None => {
                 let run = store.run(&run.id)?.unwrap_or(run);
-                Ok(Self { path: path.to_owned(), manifest, store, run })
+                Ok(Self { path: path.to_owned(), manifest, store, run, far: reading.far })
             }
         }
     }
@@ -83,9 +85,10 @@ struct Versioned {
     format: u32,
 }
 
-/// What is read, for messages.
+/// What is read, for messages; and what was found of where the run ran.
 struct Reading<'a> {
     path: &'a Path,
+    far: Option<Vec<u8>>,
 }
 
 impl Reading<'_> {
@@ -157,11 +160,15 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn member(&self, entry: tar::Entry<'_, impl Read>, member: &Member, run: &RunId, store: &mut Store) -> Result<(), ArchiveError> {
+    fn member(&mut self, entry: tar::Entry<'_, impl Read>, member: &Member, run: &RunId, store: &mut Store) -> Result<(), ArchiveError> {
         let mut hash = Sha256::new();
         let mut reader = HashReader { from: entry, hash: &mut hash };
         if member.name == EVENTS {
             self.events(&mut reader, run, store)?;
+        } else if member.name == FAR && member.bytes <= limits::FAR {
+            let mut far = Vec::new();
+            reader.read_to_end(&mut far).map_err(|error| self.damaged(error))?;
+            self.far = Some(far);
         }
         let rest = io::copy(&mut reader, &mut io::sink()).map_err(|error| self.damaged(error))?;
         debug_assert!(member.name != EVENTS || rest == 0, "every line was read");

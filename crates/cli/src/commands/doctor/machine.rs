@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bystander_model::printed::Finding;
 
 use super::{finding, optional};
+use crate::output::other_state;
 
 /// Room below which records of a run are in danger, in bytes.
 const LITTLE_ROOM: u64 = 1 << 30;
@@ -36,7 +37,7 @@ pub(super) fn space(named: Option<&Path>) -> Finding {
     optional(finding(
         "room for records",
         found,
-        "make room, or name a directory on another disk with --state DIR; a run stops where the disk is full, and goes on when there is room",
+        &format!("make room, or {}; a run stops where the disk is full, and goes on when there is room", other_state()),
     ))
 }
 

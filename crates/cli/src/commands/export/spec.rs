@@ -14,6 +14,11 @@ pub(super) fn masked(file: &Path, sha256: &str, masker: &Masker) -> Result<Strin
     if sha256_hex(text.as_bytes()) != sha256 {
         return Err("it changed since the run started".to_owned());
     }
+    mask_text(&text, masker)
+}
+
+/// The text of an experiment, masked; or why there is none.
+pub(in crate::commands) fn mask_text(text: &str, masker: &Masker) -> Result<String, String> {
     let table: Table = text.parse().map_err(|error| format!("it cannot be read ({error})"))?;
     let mut known = Vec::new();
     collect(&table, &mut known);

@@ -17,7 +17,7 @@ use super::super::found::{ARCHIVE_ENDS, Found, Place};
 use super::super::show;
 use crate::args::MemoryExplainArgs;
 use crate::failure::{Failure, exit};
-use crate::output::{Output, quoted};
+use crate::output::{Output, is_far, quoted};
 
 /// Explains.
 pub(crate) fn run(args: &MemoryExplainArgs, state: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -103,8 +103,15 @@ fn packed(path: &Path) -> Failure {
 /// The outputs of every trial of a run.
 fn of_run(run: &str, name: &OsStr, state: Option<&Path>) -> Result<Vec<Log>, Failure> {
     let unknown = || {
-        Failure::user(format!("failed to find {}", name.to_string_lossy()))
-            .hint("there is no such file or directory, and no run has such an id; `bystander show --list` has all runs")
+        let failure = Failure::user(format!("failed to find {}", name.to_string_lossy()));
+        if is_far() {
+            let folder = std::env::current_dir().unwrap_or_default();
+            return failure.hint(format!(
+                "with --on a log is read there, and there is none of that name in {}; leave out --on for one that is here, or for a run",
+                folder.display()
+            ));
+        }
+        failure.hint("there is no such file or directory, and no run has such an id; `bystander show --list` has all runs")
     };
     if name.to_string_lossy().contains('/') {
         return Err(unknown());

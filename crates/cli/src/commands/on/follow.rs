@@ -3,16 +3,14 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use bystander_host::remote::job::{self, Stream};
 use bystander_host::remote::link::{Link, LinkError, Opened, Options};
 use bystander_host::remote::message::{Ask, Standing, Start, Told};
 use bystander_model::address::Address;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
 
+use super::signals::Pending;
 use crate::failure::Failure;
 use crate::output::{Output, quoted};
 
@@ -23,6 +21,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// Between two attempts at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// What a system says of a directory that cannot be written to.
+const UNWRITABLE: [&str; 2] = ["Read-only file system", "cannot create directory"];
+
 /// What comes of each piece that a command prints.
 pub(super) type Printed<'a> = &'a mut dyn FnMut(Stream, &[u8]);
 
@@ -32,7 +33,7 @@ pub(super) struct Session {
     options: Options,
     link: Option<Link>,
     opened: Opened,
-    signals: Receiver<i32>,
+    signals: &'static Pending,
     /// Signals that were passed on, and of which the far end has not said yet that it has them.
     unconfirmed: VecDeque<i32>,
     say: Box<dyn Fn(&str)>,
@@ -40,14 +41,18 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects for the first time; a way that does not work now is an error.
-    pub(super) fn open(address: Address, options: Options, output: &Output) -> Result<Self, Failure> {
+    pub(super) fn open(address: Address, mut options: Options, output: &Output) -> Result<Self, Failure> {
         let voice = output.voice();
         let say: Box<dyn Fn(&str)> = Box::new(move |text| voice.say(text));
+        if let Some(signals) = Pending::taken() {
+            options.halt = signals.flag();
+        }
         let config = options.config.clone();
         let link =
             Link::connect(&address, &options, &mut |text| say(text)).map_err(|error| unconnected(&address, config.as_deref(), &error))?;
         // Until there is something to end there, Ctrl-C ends this process.
-        let signals = signals()?;
+        let signals = Pending::take_over()?;
+        options.halt = signals.flag();
         let opened = link.opened().clone();
         Ok(Self { address, options, link: Some(link), opened, signals, unconfirmed: VecDeque::new(), say })
     }
@@ -79,19 +84,32 @@ impl Session {
                     ));
                     return Ok(link);
                 }
+                Err(LinkError::Halted) => return Err(self.left_alone()),
                 Err(error) if !error.may_pass() => return Err(unconnected(&self.address, self.options.config.as_deref(), &error)),
                 Err(_) => {}
             }
-            match self.signals.recv_timeout(pause) {
-                Ok(_) => return Err(self.left_alone()),
-                Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => {}
+            if self.signals.is_any_within(pause) {
+                return Err(self.left_alone());
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
+    /// The link for what need not be done now: nothing of it is waited for once this process is to end.
+    pub(super) fn patient(&mut self) -> Result<&mut Link, Failure> {
+        let halt = self.signals.flag();
+        let link = self.link()?;
+        link.halt_by(halt);
+        Ok(link)
+    }
+
+    /// The signals that were not looked at.
+    pub(super) fn signals(&self) -> &'static Pending {
+        self.signals
+    }
+
     fn left_alone(&self) -> Failure {
-        Failure::environment(format!("{} cannot be reached, so the command there was not stopped", self.address.machine()))
+        Failure::interrupted(format!("{} cannot be reached, so the command there was not stopped", self.address.machine()))
             .hint("it goes on there until its lease is over; the same command finds it again")
     }
 
@@ -124,7 +142,7 @@ impl Session {
         }
         let mut arrived = Vec::new();
         loop {
-            while let Ok(signal) = self.signals.try_recv() {
+            while let Some(signal) = self.signals.next() {
                 self.unconfirmed.push_back(signal);
                 link.say(&Ask::Signal { job: job.to_owned(), signal }, &[])?;
             }
@@ -134,8 +152,13 @@ impl Session {
                     let taken = take(&arrived, at, printed).map_err(|_| LinkError::Confused)?;
                     arrived.drain(..taken);
                 }
-                Some((Told::Ended { standing, .. }, _)) => return Ok(standing),
-                Some((Told::Signalled, _)) => drop(self.unconfirmed.pop_front()),
+                Some((Told::Ended { standing, .. }, _)) => {
+                    // One that came too late for the command is meant for what follows.
+                    self.unconfirmed.drain(..).for_each(|signal| self.signals.add(signal));
+                    return Ok(standing);
+                }
+                Some((Told::Signalled { reached: true }, _)) => drop(self.unconfirmed.pop_front()),
+                Some((Told::Signalled { reached: false }, _)) => {}
                 Some(_) => return Err(LinkError::Confused),
                 None => {}
             }
@@ -179,29 +202,32 @@ fn take(arrived: &[u8], at: &mut u64, printed: &mut dyn FnMut(Stream, &[u8], u64
     Ok(taken)
 }
 
-/// SIGINT and its relatives, which are passed on.
-fn signals() -> Result<Receiver<i32>, Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
-        .map_err(|error| Failure::environment("failed to take over Ctrl-C").because(&error))?;
-    let (seen, told) = mpsc::channel();
-    std::thread::spawn(move || signals.forever().take_while(|signal| seen.send(*signal).is_ok()).for_each(drop));
-    Ok(told)
-}
-
 /// No connection, with the step that helps.
 pub(super) fn unconnected(address: &Address, config: Option<&Path>, error: &LinkError) -> Failure {
     let machine = address.machine();
+    if matches!(error, LinkError::Halted) {
+        return Failure::interrupted(format!("interrupted while connecting to {machine}"));
+    }
     let failure = Failure::environment(format!("failed to connect to {machine}")).because(error);
     let config = config.map_or_else(String::new, |file| format!("-F {} ", quoted(file)));
     let ssh = format!("ssh {config}{}{}", address.port.map_or_else(String::new, |port| format!("-p {port} ")), {
         address.user.as_ref().map_or_else(|| address.host.clone(), |user| format!("{user}@{}", address.host))
     });
     match error {
-        LinkError::HostKey { .. } => failure.hint(format!(
-            "nothing was sent; where you know that the key is right, log in once with `{ssh}` and accept it (`ssh-keygen -R` removes one that has changed)"
+        LinkError::HostKey { remove: Some(remove), .. } => failure.hint(format!(
+            "nothing was sent: the host may have been set up anew, or somebody stands between; where whoever runs it says that the new key is right, \
+             {remove}; then log in once with `{ssh}` and accept it"
         )),
+        LinkError::HostKey { remove: None, .. } => {
+            failure.hint(format!("nothing was sent; where you know that the key is right, log in once with `{ssh}` and accept it"))
+        }
         LinkError::Refused { .. } => failure.hint(format!("`{ssh}` must log in without asking: a key in an agent, or in your configuration of SSH")),
-        LinkError::NoAgent { why } if why.contains("No space left") => failure.hint("make room in the home directory there"),
+        LinkError::NoAgent { why } | LinkError::Failed { why, .. } if why.contains("No space left") => {
+            failure.hint("make room in the home directory there, or set XDG_STATE_HOME there to a directory that has room")
+        }
+        LinkError::NoAgent { why } | LinkError::Failed { why, .. } if UNWRITABLE.iter().any(|said| why.contains(said)) => {
+            failure.hint("set XDG_STATE_HOME there to a directory that can be written to")
+        }
         LinkError::NoAgent { .. } => failure.hint(format!("install bystander {} there, on the PATH of `{ssh}`", env!("CARGO_PKG_VERSION"))),
         LinkError::Failed { .. } => failure.hint("mend that there, and run the same command again"),
         _ => failure.hint(format!("look whether `{ssh}` connects")),

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `near` | the name that this state directory has at far ends |
 //! | `jobs/NAME.json` | a command that was started there and whose end has not been taken |
+//! | `experiments/SHA256.toml` | an experiment that was sent, without its secrets |
 //! | `hosts/HASH.json` | a machine that was used, and the live edits that it had when it was last asked |
 
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use bystander_host::remote::job::Stream;
 use bystander_host::remote::link::Options;
@@ -21,9 +24,13 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::follow::Session;
-use crate::failure::Failure;
+use super::signals::Pending;
+use crate::failure::{Failure, Kind};
 use crate::output::Output;
 use crate::state;
+
+/// Between two looks whether another process is done.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A command that was started there.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,11 +55,16 @@ pub(super) struct Known {
     report: Option<PatchReport>,
 }
 
+/// What is done there once and leaves nothing goes by this name, where the state directory has none yet.
+const PASSING: &str = "passing";
+
 /// The near end's own state.
 pub(super) struct Near {
     folder: PathBuf,
     name: String,
     state: Option<StateDir>,
+    /// Whether nothing is written here.
+    is_passing: bool,
 }
 
 impl Near {
@@ -68,6 +80,13 @@ impl Near {
         Self::at(edits.parent().unwrap_or(&edits).join("remote"), None)
     }
 
+    /// That of what leaves nothing, neither here nor there; a state directory that is there already gives its name.
+    pub(super) fn passing(state: &Path) -> Self {
+        let folder = state.join("remote");
+        let name = fs::read_to_string(folder.join("near")).map_or_else(|_| PASSING.to_owned(), |name| name.trim().to_owned());
+        Self { folder, name, state: None, is_passing: true }
+    }
+
     fn at(folder: PathBuf, state: Option<StateDir>) -> Result<Self, Failure> {
         let file = folder.join("near");
         let made = fs::create_dir_all(folder.join("jobs")).and_then(|()| fs::create_dir_all(folder.join("hosts")));
@@ -76,7 +95,7 @@ impl Near {
             .and_then(|name| write_once(&file, name.as_bytes(), 0o600))
             .and_then(|()| fs::read_to_string(&file));
         let name = name.map_err(|error| unwritable(&file, &error))?;
-        Ok(Self { folder, name: name.trim().to_owned(), state })
+        Ok(Self { folder, name: name.trim().to_owned(), state, is_passing: false })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -108,26 +127,24 @@ impl Near {
         write(&to, job)
     }
 
-    /// Waits until no other process here does the same, and keeps others out until the file that is returned is closed.
-    pub(super) fn alone(&self, what: &str) -> Result<fs::File, Failure> {
-        self.lock(&self.folder.join(format!("{what}.lock")), FlockOperation::LockExclusive)
+    /// Waits until no other process here does the same, and keeps others out until the file that is returned is closed; a signal ends the wait.
+    pub(super) fn alone(&self, what: &str, signals: &Pending) -> Result<fs::File, Failure> {
+        loop {
+            if let Some(file) = lock(&self.folder.join(format!("{what}.lock")))? {
+                return Ok(file);
+            }
+            if signals.is_any_within(LOOK) {
+                return Err(Failure::interrupted("interrupted while another process here did the same"));
+            }
+        }
     }
 
     /// Takes a command over for this process; a failure where another one follows it.
     pub(super) fn follow(&self, job: &Job) -> Result<fs::File, Failure> {
-        self.lock(&self.folder.join("jobs").join(format!("{}.lock", job.job)), FlockOperation::NonBlockingLockExclusive)
-    }
-
-    fn lock(&self, path: &Path, how: FlockOperation) -> Result<fs::File, Failure> {
-        let file = fs::File::options().create(true).truncate(false).write(true).open(path).map_err(|error| unwritable(path, &error))?;
-        match rustix::fs::flock(&file, how) {
-            Ok(()) => Ok(file),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(Failure::user("failed to follow the command there: another process here follows it already")
-                    .hint("wait until it ends, or use another --state DIR for one that is not the same"))
-            }
-            Err(errno) => Err(unwritable(path, &errno.into())),
-        }
+        lock(&self.folder.join("jobs").join(format!("{}.lock", job.job)))?.ok_or_else(|| {
+            Failure::user("failed to follow the command there: another process here follows it already")
+                .hint("wait until it ends, or use another --state DIR for one that is not the same")
+        })
     }
 
     /// Takes a command away whose end was taken.
@@ -139,6 +156,9 @@ impl Near {
 
     /// Keeps that a machine is used, before anything is done there.
     pub(super) fn know(&self, address: &Address, config: Option<&Path>) -> Result<(), Failure> {
+        if self.is_passing {
+            return Ok(());
+        }
         let to = self.host(address);
         let known = read(&to).unwrap_or(Known { address: address.machine(), config: None, asked: None, report: None });
         write(&to, &Known { config: config.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())), ..known })
@@ -172,7 +192,7 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
     for known in files.iter().filter_map(|file| read(file)) {
         let Ok(address) = known.address.parse::<Address>() else { continue };
         // Nothing is copied there only to ask.
-        let options = Options { config: known.config.clone(), upload: false, near: near.name.clone() };
+        let options = Options { config: known.config.clone(), upload: false, near: near.name.clone(), halt: Arc::default() };
         let asked = Session::open(address.clone(), options, output).and_then(|mut session| ask(&mut session, &near));
         found.push(match asked {
             Ok(report) => {
@@ -180,6 +200,7 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
                 write(&near.host(&address), &kept)?;
                 HostEdits { address: address.machine(), as_of: None, unreachable: None, report: Box::new(report) }
             }
+            Err(failure) if failure.kind == Kind::Interrupted => return Err(failure),
             Err(failure) => HostEdits {
                 address: address.machine(),
                 as_of: known.asked.map(|asked| asked.to_string()),
@@ -196,7 +217,7 @@ fn ask(session: &mut Session, near: &Near) -> Result<PatchReport, Failure> {
     let words = ["--json", "--state"].map(Word::of).into_iter().chain([Word::of(session.opened().state.clone())]);
     let words = words.chain(["patch", "status"].map(Word::of)).collect();
     let screen = Screen { clock: session.link()?.offset(), ..Screen::default() };
-    let start = Start { job: near.new_job("status"), words, screen, folder: None, lease_s: 60 };
+    let start = Start { job: near.new_job("status"), words, screen, folder: None, lease_s: 60, taken_up: false };
     let mut said = Vec::new();
     let standing = session.carry_out(&start, &[], 0, &mut |stream, bytes| {
         if stream == Stream::Out {
@@ -205,10 +226,25 @@ fn ask(session: &mut Session, near: &Near) -> Result<PatchReport, Failure> {
     })?;
     session.forget(&start.job)?;
     let unreadable = || Failure::environment("failed to read the live edits there");
-    if !matches!(standing, Standing::Ended(_)) {
-        return Err(unreadable());
-    }
+    match standing {
+        // Nothing else than Ctrl-C here sends it signals.
+        Standing::Ended(end) if end.signal.is_some() => {
+            Err(Failure::interrupted("interrupted while a machine was asked for its live edits"))
+        }
+        Standing::Ended(_) => Ok(()),
+        Standing::Running | Standing::Lost => Err(unreadable()),
+    }?;
     serde_json::from_slice(&said).map_err(|error| unreadable().because(&error))
+}
+
+/// Locks a file until what is returned is closed; `None` where another process has it.
+fn lock(path: &Path) -> Result<Option<fs::File>, Failure> {
+    let file = fs::File::options().create(true).truncate(false).write(true).open(path).map_err(|error| unwritable(path, &error))?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(errno) => Err(unwritable(path, &errno.into())),
+    }
 }
 
 fn read(file: &Path) -> Option<Known> {
@@ -222,7 +258,7 @@ fn write(to: &Path, value: &impl Serialize) -> Result<(), Failure> {
     written.and_then(|()| fs::rename(&part, to)).map_err(|error| unwritable(to, &error))
 }
 
-fn unwritable(file: &Path, error: &io::Error) -> Failure {
+pub(super) fn unwritable(file: &Path, error: &io::Error) -> Failure {
     Failure::environment(format!("failed to write {}", file.display()))
         .because(error)
         .hint("name a directory that can be written to with --state DIR")

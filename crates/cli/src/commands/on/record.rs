@@ -2,7 +2,6 @@
 //!
 //! The same command finds the one that is still there, whoever was killed meanwhile, and prints on from where it was.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use bystander_store::output::sha256_hex;
 
 use super::follow::Session;
 use super::near::{Job, Near};
-use super::{Wanted, code, start, words};
+use super::{Experiment, Wanted, code, start, words};
 use crate::args::{Args, RunArgs};
 use crate::commands::Place;
 use crate::failure::Failure;
@@ -26,21 +25,31 @@ use crate::{answered, other_runs, state};
 
 /// Between two notes of how much was printed: so much may be printed again where this process is killed.
 const NOTE: Duration = Duration::from_millis(200);
+/// What is to be done about a record that has not come back.
+const STAYS_THERE: &str = "it stays there; the same command brings it back";
 /// Bytes of a report there that are kept: it is printed only where there is nothing to tell from here.
 const MOST_SAID: usize = 8 << 20;
 
 /// An experiment as it is sent: its file goes along, and counts as one of that name in the folder there.
 pub(super) struct Sent {
+    pub(super) asked: Asked,
+    counts_as: PathBuf,
+}
+
+/// What is asked for.
+pub(super) struct Asked {
     pub(super) words: Vec<Word>,
     pub(super) body: Vec<u8>,
-    counts_as: PathBuf,
+    /// The hash of what makes it another command.
     what: String,
+    /// Whether one that was begun is left alone.
+    anew: bool,
 }
 
 /// What is sent of a run.
-pub(super) fn sent(args: &Args, run: &RunArgs, wanted: &Wanted, session: &Session) -> Result<Sent, Failure> {
+pub(super) fn sent(args: &Args, run: &RunArgs, experiment: &Experiment, wanted: &Wanted, session: &Session) -> Sent {
     let mut body = Vec::new();
-    let file = words::text(&run.file, &mut body)?;
+    let file = words::along(&run.file, experiment.text.as_bytes(), &mut body);
     let folder = session.opened().home.join(wanted.address.folder.as_deref().unwrap_or(Path::new("")));
     let counts_as = folder.join(run.file.file_name().unwrap_or_default());
     let mut words = vec![Word::of("--state"), Word::of(session.opened().state.clone())];
@@ -53,26 +62,21 @@ pub(super) fn sent(args: &Args, run: &RunArgs, wanted: &Wanted, session: &Sessio
     let what = what(&words, &body);
     let flags = [(args.json, "--json"), (run.why, "--why"), (run.new, "--new"), (run.dry_run, "--dry-run")];
     words.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| Word::of(flag)));
-    Ok(Sent { words, body, counts_as, what })
+    Sent { asked: Asked { words, body, what, anew: run.new }, counts_as }
 }
 
 /// Runs an experiment there.
-pub(super) fn run(
-    args: &Args,
-    run: &RunArgs,
-    wanted: &Wanted,
-    near: &Near,
-    session: &mut Session,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
-    let Sent { words, body, counts_as, what } = sent(args, run, wanted, session)?;
-    tell_clock(session, wanted, output)?;
+pub(super) fn run(args: &Args, run: &RunArgs, experiment: &Experiment, mut there: There<'_>) -> Result<ExitCode, Failure> {
+    let Sent { asked, counts_as } = sent(args, run, experiment, there.wanted, there.session);
+    experiment.keep(there.near.state()?)?;
+    there.tell_clock()?;
     let mut said = Vec::new();
-    let standing = carry_out(&words, &body, &what, run.new, wanted, near, session, output, &mut |stream, bytes, output| match stream {
+    let standing = there.carry_out(&asked, &mut |stream, bytes, output| match stream {
         Stream::Err => output.passed_on(false, bytes),
         Stream::Out if said.len() < MOST_SAID => said.extend(bytes),
         Stream::Out => {}
     })?;
+    let There { wanted, near, output, .. } = there;
     match newest(near, &file_there(&wanted.address.machine(), &counts_as))? {
         Some((ledger, report)) if has_answered(&standing) => {
             tell(&ledger, &report, run, near, output)?;
@@ -91,14 +95,11 @@ fn has_answered(standing: &Standing) -> bool {
 }
 
 /// Watches a command there.
-pub(super) fn watch(wanted: &Wanted, near: &Near, session: &mut Session, output: &mut Output) -> Result<ExitCode, Failure> {
-    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let (typed, body) = words::typed(words, &session.opened().state)?;
-    let what = what(&typed, &body);
-    let standing = carry_out(&typed, &body, &what, false, wanted, near, session, output, &mut |stream, bytes, output| {
-        output.passed_on(stream == Stream::Out, bytes);
-    })?;
-    code(&standing, wanted)
+pub(super) fn watch(mut there: There<'_>) -> Result<ExitCode, Failure> {
+    let (words, body) = words::typed(std::env::args_os().skip(1), &there.session.opened().state)?;
+    let asked = Asked { what: what(&words, &body), words, body, anew: false };
+    let standing = there.carry_out(&asked, &mut |stream, bytes, output| output.passed_on(stream == Stream::Out, bytes))?;
+    code(&standing, there.wanted)
 }
 
 /// The hash of what is asked for.
@@ -107,121 +108,105 @@ fn what(words: &[Word], body: &[u8]) -> String {
     sha256_hex(&[words.as_slice(), body].concat())
 }
 
-fn tell_clock(session: &mut Session, wanted: &Wanted, output: &Output) -> Result<(), Failure> {
-    let (machine, offset) = {
-        let link = session.link()?;
-        (link.opened().machine.clone(), link.offset())
-    };
-    output.say(&format!(
-        "on {} ({machine}); its clock is {}, and times are given by the clock here",
-        wanted.address.machine(),
-        clock(offset)
-    ));
-    Ok(())
+/// What comes of each piece that a command prints.
+type Shown<'a> = &'a mut dyn FnMut(Stream, &[u8], &mut Output);
+
+/// Where a command that leaves a record is carried out, and where its record comes to.
+pub(super) struct There<'a> {
+    pub(super) wanted: &'a Wanted,
+    pub(super) near: &'a Near,
+    pub(super) session: &'a mut Session,
+    pub(super) output: &'a mut Output,
 }
 
-/// Starts a command or finds it again, follows it to its end, and brings its record back.
-#[expect(clippy::too_many_arguments, reason = "the parts of a command there meet here and nowhere else")]
-fn carry_out(
-    typed: &[Word],
-    body: &[u8],
-    what: &str,
-    anew: bool,
-    wanted: &Wanted,
-    near: &Near,
-    session: &mut Session,
-    output: &mut Output,
-    printed: &mut dyn FnMut(Stream, &[u8], &mut Output),
-) -> Result<Standing, Failure> {
-    let found = if anew { None } else { near.unfinished(&wanted.address, what) };
-    if let Some(job) = found {
-        let _followed = near.follow(&job)?;
-        output.say(&format!("the same command was started on {} before: it is taken up where it was", wanted.address.machine()));
-        let (standing, job) = follow(job, near, session, output, printed)?;
-        bring_back(near, session, wanted)?;
-        finish(&job, near, session)?;
-        let is_over = matches!(&standing, Standing::Ended(end) if !end.abandoned);
-        if is_over {
-            return Ok(standing);
-        }
-        output.say("it was stopped there meanwhile: it is started again, and goes on with what was recorded");
+impl There<'_> {
+    fn tell_clock(&mut self) -> Result<(), Failure> {
+        let link = self.session.link()?;
+        let (machine, offset) = (link.opened().machine.clone(), link.offset());
+        self.output.say(&format!(
+            "on {} ({machine}); its clock is {}, and times are given by the clock here",
+            self.wanted.address.machine(),
+            clock(offset)
+        ));
+        Ok(())
     }
-    let (standing, job) = begin(typed, body, what, wanted, near, session, output, printed)?;
-    bring_back(near, session, wanted)?;
-    finish(&job, near, session)?;
-    Ok(standing)
-}
 
-#[expect(clippy::too_many_arguments, reason = "as above")]
-fn begin(
-    typed: &[Word],
-    body: &[u8],
-    what: &str,
-    wanted: &Wanted,
-    near: &Near,
-    session: &mut Session,
-    output: &mut Output,
-    printed: &mut dyn FnMut(Stream, &[u8], &mut Output),
-) -> Result<(Standing, Job), Failure> {
-    let clock = session.link()?.offset();
-    let start = start(near.new_job("job"), typed.to_vec(), clock, wanted, near, output);
-    let job = Job { job: start.job.clone(), address: wanted.address.to_string(), what: what.to_owned(), printed: 0 };
-    // Before anything is there that would have to be found again.
-    near.keep(&job)?;
-    let _followed = near.follow(&job)?;
-    session.retried(&mut |link| link.ask(&Ask::Start(start.clone()), body).map(drop))?;
-    follow(job, near, session, output, printed)
-}
-
-fn follow(
-    mut job: Job,
-    near: &Near,
-    session: &mut Session,
-    output: &mut Output,
-    printed: &mut dyn FnMut(Stream, &[u8], &mut Output),
-) -> Result<(Standing, Job), Failure> {
-    let mut noted = Instant::now();
-    let (name, from) = (job.job.clone(), job.printed);
-    let standing = session.follow(&name, from, &mut |stream, bytes, at| {
-        printed(stream, bytes, output);
-        job.printed = at;
-        if noted.elapsed() >= NOTE {
-            noted = Instant::now();
-            // What is not noted is printed again, at worst.
-            let _noted = near.keep(&job);
+    /// Starts a command or finds it again, follows it to its end, and brings its record back.
+    fn carry_out(&mut self, asked: &Asked, shown: Shown<'_>) -> Result<Standing, Failure> {
+        let found = if asked.anew { None } else { self.near.unfinished(&self.wanted.address, &asked.what) };
+        if let Some(job) = found {
+            let _followed = self.near.follow(&job)?;
+            let on = self.wanted.address.machine();
+            self.output.say(&format!("the same command was started on {on} before: it is taken up where it was"));
+            let standing = self.finish(job, shown)?;
+            if matches!(&standing, Standing::Ended(end) if !end.abandoned) {
+                return Ok(standing);
+            }
+            self.output.say("it was stopped there meanwhile: it is started again, and goes on with what was recorded");
         }
-    })?;
-    Ok((standing, job))
-}
+        let clock = self.session.link()?.offset();
+        let start = start(self.near.new_job("job"), asked.words.clone(), true, clock, self.wanted, self.near, self.output);
+        let job = Job { job: start.job.clone(), address: self.wanted.address.to_string(), what: asked.what.clone(), printed: 0 };
+        // Before anything is there that would have to be found again.
+        self.near.keep(&job)?;
+        let _followed = self.near.follow(&job)?;
+        self.session.retried(&mut |link| link.ask(&Ask::Start(start.clone()), &asked.body).map(drop))?;
+        self.finish(job, shown)
+    }
 
-/// Brings the record back: events, and files.
-fn bring_back(near: &Near, session: &mut Session, wanted: &Wanted) -> Result<(), Failure> {
-    let state = near.state()?;
-    // Two commands that end at once would write the same files.
-    let _alone = near.alone("record")?;
-    let mut store = state::open(state)?;
-    loop {
-        let mut mirror = Mirror { state, store: &mut store, address: wanted.address.machine() };
-        let copied = match session.link() {
-            Ok(link) => mirror.events(link).and_then(|_| mirror.files(link)),
-            Err(failure) => return Err(failure),
-        };
-        match copied {
-            Ok(()) => return Ok(()),
-            Err(MirrorError::Link(error)) => session.lost(&error)?,
-            Err(error) => {
-                return Err(Failure::environment(format!("failed to bring the record back from {}", wanted.address.machine()))
-                    .because(&error)
-                    .hint("it stays there; the same command brings it back"));
+    /// Follows a command to its end, and takes its end: the record comes back, and nothing stays there that would be asked for again.
+    fn finish(&mut self, mut job: Job, shown: Shown<'_>) -> Result<Standing, Failure> {
+        let standing = self.follow(&mut job, shown)?;
+        self.bring_back().map_err(|failure| self.unless_halted(failure))?;
+        self.session.forget(&job.job)?;
+        self.near.done(&job.job);
+        Ok(standing)
+    }
+
+    fn follow(&mut self, job: &mut Job, shown: Shown<'_>) -> Result<Standing, Failure> {
+        let mut noted = Instant::now();
+        let (name, from) = (job.job.clone(), job.printed);
+        self.session.follow(&name, from, &mut |stream, bytes, at| {
+            shown(stream, bytes, self.output);
+            job.printed = at;
+            if noted.elapsed() >= NOTE {
+                noted = Instant::now();
+                // What is not noted is printed again, at worst.
+                let _noted = self.near.keep(job);
+            }
+        })
+    }
+
+    /// Brings the record back: events, and files.
+    fn bring_back(&mut self) -> Result<(), Failure> {
+        let state = self.near.state()?;
+        // Two commands that end at once would write the same files.
+        let _alone = self.near.alone("record", self.session.signals())?;
+        let mut store = state::open(state)?;
+        let machine = self.wanted.address.machine();
+        loop {
+            let mut mirror = Mirror { state, store: &mut store, address: machine.clone() };
+            let link = self.session.patient()?;
+            match mirror.events(link).and_then(|_| mirror.files(link)) {
+                Ok(()) => return Ok(()),
+                Err(MirrorError::Link(error)) => self.session.lost(&error)?,
+                Err(error) => {
+                    return Err(Failure::environment(format!("failed to bring the record back from {machine}"))
+                        .because(&error)
+                        .hint(STAYS_THERE));
+                }
             }
         }
     }
-}
 
-fn finish(job: &Job, near: &Near, session: &mut Session) -> Result<(), Failure> {
-    session.forget(&job.job)?;
-    near.done(&job.job);
-    Ok(())
+    /// A failure while the record came back, or that somebody wanted no more of it.
+    fn unless_halted(&self, failure: Failure) -> Failure {
+        if !self.session.signals().is_any_within(Duration::ZERO) {
+            return failure;
+        }
+        let on = self.wanted.address.machine();
+        Failure::interrupted(format!("interrupted: the command on {on} has ended, and not all of its record is here")).hint(STAYS_THERE)
+    }
 }
 
 /// The newest run of a file.
@@ -238,7 +223,7 @@ fn tell(ledger: &Ledger, report: &Report, run: &RunArgs, near: &Near, output: &m
     let state = near.state()?;
     output.report(report, run.why.then_some(None), &Place::State(state.clone()));
     if let Ok(Some(ran)) = RanOn::of(state, &ledger.run) {
-        output.say(&format!("ran on {} ({}); its clock: {}", ran.address, ran.machine, clock(ran.offset)));
+        output.ran_on(&ran);
     }
     Ok(())
 }

@@ -105,12 +105,12 @@ fn state_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
 fn specs(args: &PatchApplyArgs) -> Result<Vec<PatchSpec>, Failure> {
     let find = match (&args.find, &args.find_file, &args.pattern) {
         (Some(text), ..) => Find::Text(text.clone()),
-        (_, Some(file), _) => Find::Text(read(file)?),
+        (_, Some(file), _) => Find::Text(text_of(file)?),
         (.., pattern) => Find::Pattern(pattern.clone().unwrap_or_default()),
     };
     let text = |typed: &Option<String>, file: &Option<PathBuf>| match (typed, file) {
         (Some(text), _) => Ok(Some(text.clone())),
-        (None, Some(file)) => read(file).map(Some),
+        (None, Some(file)) => text_of(file).map(Some),
         (None, None) => Ok(None),
     };
     let action = if let Some(text) = text(&args.insert_after, &args.insert_after_file)? {
@@ -150,7 +150,8 @@ fn language(name: &str) -> Result<Language, Failure> {
     })
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
+/// The text of a file that was named for it.
+pub(in crate::commands) fn text_of(file: &Path) -> Result<String, Failure> {
     let bytes = fs::read(file).map_err(|error| Failure::user(format!("failed to read {}", file.display())).because(&error))?;
     String::from_utf8(bytes).map_err(|error| {
         Failure::user(format!("failed to read {} as UTF-8", file.display()))

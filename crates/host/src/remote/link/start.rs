@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use bystander_model::chain::with_causes;
 use openssh::{Session, Stdio};
-use tokio::runtime::Runtime;
 
-use super::LinkError;
+use super::{Doing, LinkError};
 use crate::remote::agent::ARGUMENT;
 use crate::remote::message::{GREETING, PROTOCOL, VERSION};
 use crate::remote::upload;
@@ -39,63 +38,84 @@ pub(super) struct Agent {
 }
 
 /// Starts an agent: the executable that was copied there, else the one on the PATH.
-pub(super) fn start(runtime: &Runtime, session: &Arc<Session>) -> Result<Started, LinkError> {
+pub(super) fn start(doing: &Doing<'_>, session: &Arc<Session>) -> Result<Started, LinkError> {
     let (near_in, far_in) = pipe()?;
     let (far_out, near_out) = pipe()?;
     let (far_err, near_err) = pipe()?;
-    let script = format!("b={}\n[ -x \"$b\" ] || b=bystander\nexec \"$b\" {}", upload::place()?, ARGUMENT);
+    // On one line: a csh that is somebody's login shell takes no text over several.
+    let script = format!("b={}; [ -x \"$b\" ] || b=bystander; exec \"$b\" {}", upload::place()?, ARGUMENT);
     let mut command = Arc::clone(session).arc_command("sh");
     command.arg("-c").arg(script);
     command.stdin(Stdio::from(near_in)).stdout(Stdio::from(near_out)).stderr(Stdio::from(near_err));
-    let agent = runtime.block_on(async { command.spawn().await }).map_err(|error| LinkError::Broken(with_causes(&error)))?;
+    let agent = doing.wait_for(async { command.spawn().await })?.map_err(|error| LinkError::Broken(with_causes(&error)))?;
     drop(command);
     let last_words = LastWords::of(File::from(far_err));
     let mut from = BufReader::new(File::from(far_out));
     let (greeted, greeting) = mpsc::channel();
     // A far end that says nothing must not hold us: the thread ends with the connection.
     thread::spawn(move || drop(greeted.send(greet(&mut from).map(|greeting| (greeting, from)))));
-    match greeting.recv_timeout(GREET) {
-        Ok(Ok((Some((protocol, version)), from))) if protocol == PROTOCOL.to_string() && version == VERSION => {
+    match doing.receive(&greeting, GREET)? {
+        Some(Ok((Greeted::Agent { protocol, version }, from))) if protocol == PROTOCOL.to_string() && version == VERSION => {
             Ok(Started::There(Box::new(Agent { to: File::from(far_in), from, last_words, agent })))
         }
-        Ok(Ok((Some((protocol, version)), _))) if version == VERSION => {
+        Some(Ok((Greeted::Agent { protocol, version }, _))) if version == VERSION => {
             Ok(Started::Not(format!("bystander {version} there speaks protocol {protocol}, this one {PROTOCOL}")))
         }
-        Ok(Ok((Some((_, version)), _))) => Ok(Started::Not(format!("bystander there has version {version}, this one {VERSION}"))),
-        Ok(Ok((None, _))) => {
+        Some(Ok((Greeted::Agent { version, .. }, _))) => {
+            Ok(Started::Not(format!("bystander there has version {version}, this one {VERSION}")))
+        }
+        Some(Ok((Greeted::Nobody { noise }, _))) => {
             let said = last_words.when_ended();
             let missing = said.contains("not found") || said.contains("No such file");
-            Ok(Started::Not(match said.lines().last() {
-                Some(_) if missing => "there is no bystander there".to_owned(),
-                Some(last) => format!("bystander there says: {last}"),
-                None => "there is no bystander there".to_owned(),
+            Ok(Started::Not(match (said.lines().last(), noise) {
+                (Some(_), _) if missing => "there is no bystander there".to_owned(),
+                (Some(last), _) => format!("bystander there says: {last}"),
+                (None, Some(noise)) => format!("there is no bystander there; what is said instead: {noise}"),
+                (None, None) => "there is no bystander there".to_owned(),
             }))
         }
-        Ok(Err(error)) => Err(LinkError::Broken(error.to_string())),
-        Err(_) => Err(LinkError::Broken(format!("the agent has not answered for {} s", GREET.as_secs()))),
+        Some(Err(error)) => Err(LinkError::Broken(error.to_string())),
+        None => Err(LinkError::Broken(format!("the agent has not answered for {} s", GREET.as_secs()))),
     }
 }
 
-/// Reads up to the greeting: protocol and version; `None` where there is none.
-fn greet(from: &mut BufReader<File>) -> io::Result<Option<(String, String)>> {
-    let mut noise = 0;
-    while noise < MOST_NOISE {
+/// Who has answered.
+enum Greeted {
+    Agent {
+        protocol: String,
+        version: String,
+    },
+    /// No agent; what was printed last.
+    Nobody {
+        noise: Option<String>,
+    },
+}
+
+/// Reads up to the greeting.
+fn greet(from: &mut BufReader<File>) -> io::Result<Greeted> {
+    let (mut read, mut noise) = (0, None);
+    while read < MOST_NOISE {
         let mut line = Vec::new();
-        let most = (MOST_NOISE - noise) as u64;
-        let read = from.by_ref().take(most).read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return Ok(None);
+        let most = (MOST_NOISE - read) as u64;
+        match from.by_ref().take(most).read_until(b'\n', &mut line)? {
+            0 => break,
+            bytes => read += bytes,
         }
-        noise += read;
         let line = String::from_utf8_lossy(&line);
         if let Some(at) = line.find(GREETING) {
             let mut words = line[at + GREETING.len()..].split_whitespace();
             if let (Some(protocol), Some(version)) = (words.next(), words.next()) {
-                return Ok(Some((protocol.to_owned(), version.to_owned())));
+                return Ok(Greeted::Agent { protocol: protocol.to_owned(), version: version.to_owned() });
             }
         }
+        noise = last_line(&line).or(noise);
     }
-    Ok(None)
+    Ok(Greeted::Nobody { noise })
+}
+
+/// The last line of a text that has anything.
+fn last_line(text: &str) -> Option<String> {
+    text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// What the far end, or SSH, says on standard error at last.
@@ -139,20 +159,27 @@ fn pipe() -> Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd), LinkError> {
     rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| LinkError::Local(errno.into()))
 }
 
-/// Runs a script at the far end with some bytes as its standard input; gives what it prints.
-pub(in crate::remote) fn script(runtime: &Runtime, session: &Session, text: &str, input: Option<File>) -> Result<String, LinkError> {
+/// Runs a script of one line at the far end with some bytes as its standard input; gives what it prints.
+pub(in crate::remote) fn script(doing: &Doing<'_>, session: &Session, text: &str, input: Option<File>) -> Result<String, LinkError> {
     let mut command = session.command("sh");
     command.arg("-c").arg(text);
     match input {
-        Some(file) => command.stdin(Stdio::from(file)),
-        None => command.stdin(Stdio::null()),
-    };
+        Some(file) => {
+            let (from, to) = pipe()?;
+            command.stdin(Stdio::from(from));
+            // Through this process, so that nothing is sent any more once it is gone. What breaks is told by what runs there.
+            thread::spawn(move || io::copy(&mut &file, &mut File::from(to)));
+        }
+        None => {
+            command.stdin(Stdio::null());
+        }
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = runtime.block_on(async { command.output().await }).map_err(|error| LinkError::Broken(with_causes(&error)))?;
+    let output = doing.wait_for(async { command.output().await })?.map_err(|error| LinkError::Broken(with_causes(&error)))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason was given").to_owned();
-    Err(LinkError::NoAgent { why: last })
+    let said = |bytes: &[u8]| last_line(&String::from_utf8_lossy(bytes));
+    let why = said(&output.stderr).or_else(|| said(&output.stdout)).unwrap_or_else(|| "no reason was given".to_owned());
+    Err(LinkError::NoAgent { why })
 }

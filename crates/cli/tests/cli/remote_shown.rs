@@ -1,0 +1,142 @@
+//! What is said and shown of another machine: by what is here alone, in words that hold here.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
+
+use bystander_testkit::{Mark, Sshd, skip};
+
+use crate::export::contents;
+use crate::remote::{EXPERIMENT, far, far_state, on};
+use crate::world::world;
+
+#[test]
+fn a_run_there_is_found_by_its_file_and_its_archive_has_all_of_it() {
+    let Some((world, sshd)) = far() else { return };
+    // A secret of the file is in no archive, and nowhere in what is kept here.
+    world.write("exp/e.toml", EXPERIMENT.replace("[factors.v]", "env = { API_TOKEN = \"sk-secret-1\" }\n[factors.v]"));
+    let report = on(&world, &sshd, ["run", "exp/e.toml", "--json"]).run().exits(2).json();
+    let run = report["run"].as_str().expect("a run");
+    let named = world.bystander(["show", "exp/e.toml"]).run().exits(3);
+    named.says(&[&format!("bystander show {run}"), "prints its newest run"]);
+    // The file may be another one by now.
+    world.write("exp/e.toml", "");
+    world.bystander(["export", "--state", "exp/.bystander", "-o", "run.tar.zst"]).run().exits(0);
+    let members = contents(&world.path("run.tar.zst"));
+    let member = |name: &str| String::from_utf8_lossy(members.get(&format!("{run}/{name}")).expect(name)).into_owned();
+    let text = member("experiment.toml");
+    assert!(text.contains("does b say more?") && !text.contains("sk-secret-1"), "{text}");
+    assert!(member("far.json").contains("\"ssh://target\""), "{}", member("far.json"));
+    let kept = fs::read_dir(world.path("exp/.bystander/remote/experiments")).expect("a folder").flatten();
+    for file in kept {
+        assert!(!fs::read_to_string(file.path()).expect("a text").contains("sk-secret-1"));
+    }
+    drop(sshd);
+    let elsewhere = world.path("elsewhere");
+    fs::create_dir(&elsewhere).expect("a folder");
+    let shown = world.bystander(["show"]).args([world.path("run.tar.zst")]).cwd(&elsewhere).run().exits(2);
+    shown.says(&["ran on ssh://target ("]);
+    world.bystander(["show", "--state", "exp/.bystander"]).run().exits(2).says(&["ran on ssh://target ("]);
+}
+
+#[test]
+fn a_dry_run_leaves_nothing_here_and_nothing_of_its_own_there() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("exp/e.toml", EXPERIMENT);
+    on(&world, &sshd, ["run", "exp/e.toml", "--dry-run"]).run().exits(0);
+    let here: Vec<_> = fs::read_dir(world.path("exp")).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(here, ["e.toml"]);
+    assert!(!world.path("home/.local/state/bystander").exists(), "nothing with the user's state either");
+    let there: Vec<_> = fs::read_dir(far_state(&world).join("far")).expect("a folder").flatten().map(|entry| entry.path()).collect();
+    assert!(there.len() == 1 && there[0].ends_with("passing"), "{there:?}");
+    assert!(fs::read_dir(there[0].join("jobs")).expect("jobs").next().is_none());
+    // Where the file was run before, the state directory there is the one of its runs.
+    on(&world, &sshd, ["run", "exp/e.toml"]).run().exits(2);
+    on(&world, &sshd, ["run", "exp/e.toml", "--dry-run"]).run().exits(0);
+    assert_eq!(fs::read_dir(far_state(&world).join("far")).expect("a folder").count(), 2);
+}
+
+#[test]
+fn an_experiment_is_read_once() {
+    let Some((world, sshd)) = far() else { return };
+    let pipe = world.path("e.toml");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).expect("a pipe");
+    let running = on(&world, &sshd, ["run", "e.toml", "--json"]).start();
+    fs::write(&pipe, EXPERIMENT).expect("it is read");
+    assert_eq!(running.wait().exits(2).json()["trials"].as_array().map(Vec::len), Some(8));
+}
+
+#[test]
+fn texts_that_are_refused_are_refused_alike_here_and_there() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("x.py", "x = 1\n");
+    world.write("far/x.py", "x = 1\n");
+    fs::write(world.path("text"), b"x \xff").expect("written");
+    let apply = ["patch", "apply", "--file", "x.py"];
+    let argument = || OsString::from_vec(b"x \xff".to_vec());
+    for option in ["--find-file", "--replace-file", "--insert-after-file", "--insert-before-file"] {
+        let rest = if option == "--find-file" { ["--replace", "y"] } else { ["--find", "x"] };
+        let here = world.bystander(apply).args([option, "text"]).args(rest).run().exits(3).says(&["failed to read text as UTF-8"]);
+        let there = on(&world, &sshd, apply).args([option, "text"]).args(rest).run().exits(3).says(&["failed to read text as UTF-8"]);
+        assert!(there.stderr.starts_with(here.stderr.lines().next().unwrap_or("?")) && !there.stderr.contains("jobs/"), "{}", there.stderr);
+    }
+    let here = world.bystander(apply).args(["--replace", "y", "--find"]).args([argument()]).run().exits(3);
+    let there = on(&world, &sshd, apply).args(["--replace", "y", "--find"]).args([argument()]).run().exits(3);
+    assert_eq!(there.stderr, here.stderr);
+    assert!(here.stderr.contains("UTF-8"), "{}", here.stderr);
+}
+
+#[test]
+fn only_what_is_live_there_is_told_as_what_is_there_and_by_names() {
+    let Some((world, mut sshd)) = far() else { return };
+    world.write("far/x.py", "x = 1\n");
+    on(&world, &sshd, ["patch", "apply", "--file", "x.py", "--find", "x = 1", "--replace", "x = 2"]).run().exits(0);
+    let status = world.bystander(["patch", "status"]).run().exits(1).stdout;
+    assert!(status.starts_with("NOT clean: 1 edit live on ssh://target. On this machine no edit is live"), "{status}");
+    assert!(status.contains("bystander --on ssh://target patch revert"), "{status}");
+    let user = world.run(Path::new("id")).args(["-un"]).run().exits(0).stdout;
+    let row = status.lines().find(|line| line.contains("x.py") && line.contains("live")).unwrap_or_default();
+    assert!(row.split_whitespace().any(|word| word == user.trim()), "{status}");
+    let json = world.bystander(["patch", "status", "--json"]).run().exits(1).json();
+    let uid = json["hosts"][0]["report"]["edits"][0]["by"].as_str().expect("a number").to_owned();
+    assert_eq!(json["hosts"][0]["report"]["users"][&uid], user.trim(), "{json}");
+    sshd.stop();
+    let status = world.bystander(["patch", "status"]).run().exits(1).stdout;
+    assert!(status.starts_with("NOT clean: 1 edit live on ssh://target when it was last asked."), "{status}");
+}
+
+#[test]
+fn a_log_that_is_not_there_is_said_to_be_read_there() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("server.log", "");
+    let said = on(&world, &sshd, ["memory", "explain", "server.log"]).run().exits(3);
+    said.says(&["failed to find server.log", "with --on a log is read there", &world.path("far").display().to_string(), "leave out --on"]);
+}
+
+#[test]
+fn whoever_logs_in_with_another_shell_gets_the_same() {
+    for shell in ["/usr/bin/tcsh", "/usr/bin/fish"] {
+        if !Path::new(shell).exists() {
+            return skip(&format!("there is no {shell}"), Mark::Machine);
+        }
+        let world = world();
+        let Some(sshd) = Sshd::start(&world, None) else { return skip("there is no sshd", Mark::Machine) };
+        let sshd = sshd.with_shell(&world, Path::new(shell));
+        let brought = on(&world, &sshd, ["doctor"]).run();
+        assert_eq!(brought.code, Some(0), "{shell}: {}\n{}", brought.stdout, brought.stderr);
+        let brought = brought.says(&["copying this executable to ssh://target: there is no bystander there", "answers by a shell"]);
+        assert!(!brought.stderr.contains("Unmatched"), "{}", brought.stderr);
+        on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(0);
+    }
+}
+
+#[test]
+fn a_login_that_is_refused_by_its_shell_says_so() {
+    let Some((world, sshd)) = far() else { return };
+    let shell = world.write_program("no-login", "#!/bin/sh\necho 'This account is closed on weekdays.'\nexit 1\n");
+    let sshd = sshd.with_shell(&world, &shell);
+    for options in [&["doctor"][..], &["doctor", "--no-upload"]] {
+        on(&world, &sshd, options.iter().copied()).run().exits(4).says(&["This account is closed on weekdays."]);
+    }
+}
