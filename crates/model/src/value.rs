@@ -2,12 +2,16 @@
 //!
 //! Capturing happens in the probed process and never runs its code; this is only the form that arrives.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// One captured value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
     /// Python's `None`, and nothing else.
@@ -62,6 +66,55 @@ pub struct ObjectValue {
     pub truncated: bool,
 }
 
+/// By what stands there, in one look: the form that is derived would try one kind after the other, for each of millions of values.
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str("a captured value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(i64::try_from(value).map_or(Value::Float(value as f64), Value::Int))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::Text(value))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {
+        ObjectValue::deserialize(MapAccessDeserializer::new(map)).map(|value| Value::Object(Box::new(value)))
+    }
+}
+
 impl Value {
     /// The value as a number, for scalars that are one.
     #[must_use]
@@ -97,7 +150,11 @@ mod tests {
             Value::Bool(true),
             Value::Int(-3),
             Value::Float(-20.603),
+            Value::Int(i64::MIN),
+            Value::Int(i64::MAX),
+            Value::Float(1e300),
             Value::Text("a\"b".into()),
+            Value::Text("null".into()),
             Value::redacted(),
             Value::error("AttributeError"),
             Value::Object(Box::new(ObjectValue {
@@ -108,6 +165,8 @@ mod tests {
         ];
         let text = serde_json::to_string(&values).expect("serialises");
         assert_eq!(serde_json::from_str::<Vec<Value>>(&text).expect("parses"), values);
+        assert_eq!(serde_json::from_str::<Value>("9223372036854775808").expect("parses"), Value::Float(9_223_372_036_854_775_808.0));
+        assert!(serde_json::from_str::<Value>("[1]").is_err());
         assert!(text.contains(r#"{"redacted":true}"#) && text.contains(r#"{"error":"AttributeError"}"#), "{text}");
     }
 }

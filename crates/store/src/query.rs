@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use bystander_model::event::{Event, Origin};
+use bystander_model::event::{Event, EventBody, Origin};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use rusqlite::{OptionalExtension as _, params};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::sqlite::{StoreError, Told as _};
 /// Rows read at once, at most.
 const PAGE: usize = 100;
 /// Bytes of rows after which no more are read at once: a row may hold thousands of hits.
-const PAGE_BYTES: usize = 1 << 20;
+const PAGE_BYTES: usize = 256 << 10;
 
 impl Store {
     /// Iterates over the events of a run in the order of insertion.
@@ -194,7 +194,7 @@ impl Events<'_> {
             origin,
             seq: stored.seq.cast_unsigned(),
             time: TimeNs(stored.time_ns.cast_unsigned()),
-            body: serde_json::from_str(&stored.body).map_err(unreadable)?,
+            body: EventBody::parse(&stored.body).map_err(unreadable)?,
         })
     }
 }

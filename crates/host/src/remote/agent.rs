@@ -27,15 +27,19 @@ pub const ARGUMENT: &str = "agent";
 /// A near end that has said nothing for so long is gone, whatever the connection looks like: it asks for the time every few seconds.
 const SILENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 /// Bytes of events that are sent at once, where one alone is not more.
-const EVENT_BYTES: usize = 1 << 20;
+const EVENT_BYTES: usize = 256 << 10;
 /// Bytes of a file that are sent at once.
-const PART: usize = 1 << 20;
+const PART: usize = 256 << 10;
 
 /// Runs as an agent on the standard streams, until the near end is gone.
 #[must_use]
 pub fn main() -> ExitCode {
-    let voice = Voice { out: Arc::new(Mutex::new(Box::new(io::stdout()))) };
-    match serve(&voice) {
+    // Without the buffer of Rust's standard output, which looks for line ends in whatever bytes there are.
+    let served = io::stdout().as_fd().try_clone_to_owned().map_err(FrameError::Broken).and_then(|out| {
+        let voice = Voice { out: Arc::new(Mutex::new(Box::new(File::from(out)))) };
+        serve(&voice)
+    });
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever would be told is gone.
         Err(_unheard) => ExitCode::FAILURE,

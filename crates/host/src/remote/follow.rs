@@ -11,7 +11,7 @@ use super::job::Job;
 use super::message::{Standing, Told};
 
 /// Bytes that are sent at once.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 256 << 10;
 /// Between two looks at a file that grows.
 const SHORTEST: Duration = Duration::from_millis(1);
 /// Between two looks at a file that does not.

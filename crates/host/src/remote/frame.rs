@@ -53,12 +53,12 @@ pub fn write(to: &mut impl Write, message: &impl Serialize, body: &[u8]) -> io::
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a message is too long"));
     }
     let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-    let mut frame = Vec::with_capacity(8 + head.len() + body.len());
+    let mut frame = Vec::with_capacity(8 + head.len());
     frame.extend(length(&head).to_be_bytes());
     frame.extend((length(body) | flag).to_be_bytes());
     frame.extend(head);
-    frame.extend(body);
     to.write_all(&frame)?;
+    to.write_all(body)?;
     to.flush()
 }
 

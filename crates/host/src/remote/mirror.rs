@@ -183,7 +183,7 @@ impl Mirror<'_> {
         let Told::Events { count } = told else { return Err(LinkError::Confused.into()) };
         let mut events = Vec::new();
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let event: Event = serde_json::from_slice(line).map_err(|source| MirrorError::Unreadable { run: far.id.clone(), source })?;
+            let event = Event::parse(line).map_err(|source| MirrorError::Unreadable { run: far.id.clone(), source })?;
             events.push(event.by_clock(|time| TimeNs(ran.offset.here(time.0))));
         }
         if after == 0 {

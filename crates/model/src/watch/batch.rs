@@ -123,8 +123,9 @@ mod tests {
     use indexmap::IndexMap;
 
     use super::HitBatch;
-    use crate::event::EventBody;
+    use crate::event::{Event, EventBody, HITS, Origin};
     use crate::hit::Hit;
+    use crate::ids::{RunId, TimeNs};
     use crate::value::{ObjectValue, Value};
     use crate::watch::WatchEvent;
 
@@ -158,6 +159,10 @@ mod tests {
         assert_eq!(counts, [("p1", 2), ("p1", 1), ("p2", 1)]);
         let body = EventBody::Watch(WatchEvent::Hits(batch));
         let text = serde_json::to_string(&body).expect("serialises");
+        assert!(text.starts_with(HITS), "{text}");
+        let event = Event { run: RunId("r".into()), trial: None, origin: Origin::Host, seq: 7, time: TimeNs(9), body: body.clone() };
+        assert_eq!(Event::parse(&serde_json::to_vec(&event).expect("serialises")).expect("parses"), event);
+        assert_eq!(EventBody::parse(&text).expect("parses"), body);
         let EventBody::Watch(WatchEvent::Hits(read)) = serde_json::from_str(&text).expect("parses") else { panic!("{text}") };
         assert_eq!(read.into_hits().collect::<Vec<_>>(), hits);
     }
