@@ -196,9 +196,7 @@ impl Watching<'_, '_> {
         let mut looked = Instant::now();
         while !self.trial.is_over() {
             let hits = reader.gather(GATHER, BATCH);
-            if !hits.is_empty() {
-                self.tell(Happened::Hits(hits));
-            }
+            self.tell_hits(hits);
             while let Some(event) = self.trial.next(Duration::ZERO) {
                 self.take(&event);
             }
@@ -287,12 +285,22 @@ impl Watching<'_, '_> {
         self.asked.get_or_insert_with(Instant::now);
     }
 
+    /// Tells hits in events of so many at most: whoever reads the record holds one event, however many came at once.
+    fn tell_hits(&mut self, hits: Vec<Hit>) {
+        let mut hits = hits.into_iter();
+        loop {
+            let batch: Vec<Hit> = hits.by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                return;
+            }
+            self.tell(Happened::Hits(batch));
+        }
+    }
+
     /// The last hits and each process's account.
     fn account(&mut self, reader: Reader, finished: &Finished) {
         let (hits, told) = reader.finish(&finished.processes, &self.checked.request.cwd);
-        for hits in hits.chunks(BATCH) {
-            self.tell(Happened::Hits(hits.to_vec()));
-        }
+        self.tell_hits(hits);
         let mut receipts = match told {
             Ok(receipts) => receipts,
             Err(error) => {
