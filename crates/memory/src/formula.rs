@@ -161,7 +161,8 @@ impl Cell {
     pub fn within_rest(self, tokens: f64, page: f64, rest: Figure) -> Option<Self> {
         let low = self.low.max(rest.low * GIB / (tokens + page));
         let high = self.high.min(rest.high * GIB / tokens);
-        (tokens > 0.0 && low <= high).then(|| Self { value: self.value.clamp(low, high), low, high })
+        // Both ends are as likely: a pool that was printed as 0.01 GB says nothing by its own value.
+        (tokens > 0.0 && low <= high).then(|| Self { value: f64::midpoint(low, high), low, high })
     }
 
     /// Whether it has no range.

@@ -40,12 +40,14 @@ impl Claim {
     /// The first block, from a random one on, that no other process has; a random one where all are taken.
     fn make(ports: &RangeInclusive<u16>) -> Self {
         let blocks = (ports.end() - ports.start() + 1) / BLOCK;
-        // Runs that start at once must not go through the blocks in step.
-        let start = u16::try_from(RandomState::new().build_hasher().finish() % u64::from(blocks)).unwrap_or(0);
+        // Runs that start at once must not go through the blocks in step; and a run must not begin where one began that is gone and whose programs may be
+        // about to bind their port.
+        let random = RandomState::new().build_hasher().finish();
+        let (start, given) = (u16::try_from(random % u64::from(blocks)).unwrap_or(0), u16::try_from(random >> 48).unwrap_or(0));
         let first = |index: u16| ports.start() + (start + index) % blocks * BLOCK;
-        (0..blocks).find_map(|index| Some(Self { first: first(index), given: 0, _name: Some(name(first(index)).ok()?) })).unwrap_or(Self {
+        (0..blocks).find_map(|index| Some(Self { first: first(index), given, _name: Some(name(first(index)).ok()?) })).unwrap_or(Self {
             first: first(0),
-            given: 0,
+            given,
             _name: None,
         })
     }

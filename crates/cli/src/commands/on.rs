@@ -69,6 +69,8 @@ pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
         ];
         return match lone.iter().find(|(given, _)| *given) {
             Some((_, option)) => {
+                // A file that cannot be read may name the machine.
+                experiment.transpose()?;
                 Err(Failure::user(format!("{option} says nothing without --on")).hint("name a machine with --on ssh://user@host"))
             }
             None => Ok(None),

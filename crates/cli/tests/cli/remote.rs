@@ -260,3 +260,21 @@ fn every_time_is_given_by_the_clock_here() {
         on(&world, &sshd, ["patch", "revert"]).run().exits(0);
     }
 }
+
+#[test]
+fn programs_there_see_nothing_of_the_connection() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("e.toml", EXPERIMENT.replace("echo value", "env | grep ^SSH_; echo value"));
+    let report = on(&world, &sshd, ["run", "e.toml", "--json"]).run().exits(2).json();
+    let run = report["run"].as_str().expect("a run");
+    let said = fs::read_to_string(world.path(&format!(".bystander/runs/{run}/trial-1/stdout"))).expect("what it printed");
+    assert!(said.contains("value=") && !said.contains("SSH_"), "{said}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_before_what_its_options_are_for() {
+    let world = world();
+    world.write("e.toml", "on = \"ssh://target\"\nlease = \"nonsense\"\n");
+    let ran = world.bystander(["--no-upload", "run", "e.toml"]).run().exits(3);
+    assert!(ran.stderr.contains("lease") && !ran.stderr.contains("without --on"), "{}", ran.stderr);
+}

@@ -94,6 +94,11 @@ fn start(order: &Order) -> io::Result<Child> {
         .arg(&order.screen.again)
         .arg(serde_json::to_string(&order.screen.clock)?)
         .args(job::words(order))
+        // Of the connection that started it, which it outlives: two connections must not differ for the program.
+        .env_remove("SSH_CLIENT")
+        .env_remove("SSH_CONNECTION")
+        .env_remove("SSH_TTY")
+        .env_remove("SSH_AUTH_SOCK")
         .current_dir(path(&order.folder))
         .process_group(0)
         .stdin(Stdio::null())

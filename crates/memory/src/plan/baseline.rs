@@ -24,8 +24,14 @@ pub(super) struct Baseline {
 /// What is free before the weights.
 pub(super) fn before_weights(engine: Engine, release: Release, setup: &Setup, gpu: &Gpu) -> Baseline {
     let mut lines = vec![format!("card: {}", gpu.source)];
-    if let Some(free) = setup.free_gib {
-        lines.push(format!("free before the weights: {free} GiB, as given"));
+    if let Some(given) = setup.free_gib {
+        let most = gpu.cuda_gib.high;
+        lines.push(if given > most {
+            format!("free before the weights: {most:.3} GiB, all that the card has; {given} GiB, as given, is more than that")
+        } else {
+            format!("free before the weights: {given} GiB, as given")
+        });
+        let free = given.min(most);
         return Baseline { free: Figure::exact(free), lines };
     }
     let world = setup.tensor * setup.pipeline;

@@ -46,18 +46,28 @@ pub(super) struct Asked {
     pub(super) needs_full_request: bool,
     /// GiB of what the fraction is a share of that are never free.
     pub(super) margin: f64,
+    /// Whether a start is refused where the share is not free when it begins: what is left for everything else is less than nothing then.
+    pub(super) must_be_free: bool,
+}
+
+impl Asked {
+    /// What a fraction gives; nothing where the engine refuses it.
+    fn given(&self, give: &dyn Fn(Case, f64) -> Give, case: Case, fraction: f64) -> Give {
+        let given = give(case, fraction);
+        if self.must_be_free && given.headroom < 0.0 { Give { tokens: 0.0, requests: 0.0, ..given } } else { given }
+    }
 }
 
 /// Fills in tokens, concurrency, range and table of a column.
 pub(super) fn fill(column: &mut Column, asked: &Asked, give: &dyn Fn(Case, f64) -> Give) {
     let figure = |fraction: f64| {
-        let of = |case| give(case, fraction).tokens;
+        let of = |case| asked.given(give, case, fraction).tokens;
         Figure { value: of(Case::Value), low: of(Case::Worst), high: of(Case::Best) }
     };
     let context = asked.context.unwrap_or(0) as f64;
     let concurrency = |fraction: f64| {
         let of = |case| {
-            let found = give(case, fraction);
+            let found = asked.given(give, case, fraction);
             if context > 0.0 { (found.tokens / context).max(0.0).min(found.requests) } else { 0.0 }
         };
         Figure { value: of(Case::Value), low: of(Case::Worst), high: of(Case::Best) }
@@ -98,7 +108,8 @@ fn least(give: &dyn Fn(Case, f64) -> Give, case: Case, tokens: f64) -> Option<f6
 /// What to say where the best values start at no fraction.
 fn none_starts(asked: &Asked, give: &dyn Fn(Case, f64) -> Give) -> String {
     let start = asked.context.filter(|_| asked.needs_full_request).map_or(1.0, |context| context.max(1) as f64);
-    let perhaps = least(give, Case::Best, start).map_or_else(String::new, |least| {
+    let best = least(give, Case::Best, start).filter(|least| asked.given(give, Case::Best, *least).tokens >= start);
+    let perhaps = best.map_or_else(String::new, |least| {
         format!("; where all ranges turn out at their best it may, from {} on", crate::figures::fraction(least))
     });
     format!("{NONE_STARTS}: all that there is does not hold the weights and what the engine asks for beside them{perhaps}")
@@ -109,7 +120,7 @@ fn range(asked: &Asked, give: &dyn Fn(Case, f64) -> Give) -> Option<FractionRang
     let start = if asked.needs_full_request { full } else { 1.0 };
     let of = |case, tokens| least(give, case, tokens);
     // Above one there is no fraction: the bound says that the model may not fit at all.
-    let value = of(Case::Value, start)?;
+    let value = of(Case::Value, start).filter(|value| asked.given(give, Case::Value, *value).tokens >= start)?;
     let least = Figure { value, low: of(Case::Best, start).unwrap_or(value), high: of(Case::Worst, start).unwrap_or(1.0) };
     let high = highest(asked, asked.need);
     let low = of(Case::Value, full);
@@ -120,7 +131,7 @@ fn range(asked: &Asked, give: &dyn Fn(Case, f64) -> Give) -> Option<FractionRang
 
 /// The highest fraction that leaves so many GiB beside it.
 pub(super) fn highest(asked: &Asked, need: f64) -> f64 {
-    floor_thousandth(1.0 - (need + asked.margin) / asked.most.value).max(0.0)
+    floor_thousandth(1.0 - (need + asked.margin) / asked.most.value).clamp(0.0, 1.0)
 }
 
 /// The default where it works; else what lies three quarters of the way up.

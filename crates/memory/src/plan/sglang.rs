@@ -191,8 +191,14 @@ fn size(column: &mut Column, question: &Question, release: Release, stages: &[St
     let give = |case: Case, fraction: f64| give(stages, &total, defaults::effective(shape, setup, release, fraction), case);
     let rows = stages.first().map_or(0, |stage| stage.pool.rows(give(Case::Value, asked).tokens));
     let context = setup.context.or(shape.context);
-    let need =
-        defaults::need(shape, setup, release, gpu, rows, shape.context_sglang.filter(|_| setup.context.is_none()).or(context).unwrap_or(0));
+    let wide = pool::context(shape, setup).unwrap_or(0);
+    if wide > context.unwrap_or(0) {
+        column.derivation.push(format!(
+            "the request table is sized for {} tokens: SGLang multiplies the model's context by the factor of its rotary embedding (--context-length)",
+            crate::figures::whole(wide as f64)
+        ));
+    }
+    let need = defaults::need(shape, setup, release, gpu, rows, wide);
     column.derivation.push(need.why);
     let rest = total.value * defaults::effective(shape, setup, release, asked) - weights.value;
     column.derivation.push(format!(
@@ -210,6 +216,7 @@ fn size(column: &mut Column, question: &Question, release: Release, stages: &[St
         need: need.gib,
         needs_full_request: false,
         margin: 0.0,
+        must_be_free: false,
     };
     fractions::fill(column, &asked, &give);
     column.derivation.extend(cap(column, setup));

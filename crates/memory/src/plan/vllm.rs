@@ -153,6 +153,15 @@ fn size(
     };
     let give =
         |case: Case, fraction: f64| plan.give(blocks(case, fraction), context, in_flight, budget.free(case) - budget.card(case) * fraction);
+    let share = budget.card(Case::Value) * asked;
+    if share > budget.free(Case::Value) {
+        column.derivation.push(format!(
+            "vLLM refuses a share that is not free when it starts: {} \u{d7} {:.3} GiB of the card = {share:.3} GiB, and {:.3} GiB are free",
+            short(asked),
+            budget.card(Case::Value),
+            budget.free(Case::Value)
+        ));
+    }
     let longest = plan.longest(blocks(Case::Value, asked), context, in_flight);
     if longest < context {
         column.derivation.push(format!(
@@ -189,6 +198,7 @@ fn size(
         need: profile.outside.value + late,
         needs_full_request: true,
         margin,
+        must_be_free: true,
     };
     fractions::fill(column, &asked, &give);
     column.derivation.extend(on_off::lines(Engine::Vllm, release, setup, shape.hidden, &asked, &give));

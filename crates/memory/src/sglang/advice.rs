@@ -54,9 +54,16 @@ pub(crate) fn gives(sized: &Sized, value: f64) -> Gives {
 /// Raise the fraction: the KV cache got too little of it.
 pub(crate) fn up(facts: &Facts, sized: &Sized) -> Advice {
     let even = sized.sizing.break_even();
-    let value = recommended(facts, &sized.sizing);
+    let in_use = sized.sizing.fraction;
+    let value = recommended(facts, &sized.sizing).filter(|value| *value > in_use);
     let text = match value {
+        Some(value) if in_use > even.value => format!("Raise it: {}", what_it_gives(facts, sized, value)),
         Some(value) => format!("Raise it above {}; {}", fraction(even.value), what_it_gives(facts, sized, value)),
+        None if in_use > even.value => format!(
+            "A value above {} leaves too little: SGLang keeps back some {} GiB outside of the fraction for graphs and activations.",
+            fraction(in_use),
+            decimal(kept_back(facts, sized.sizing.total.value), 1)
+        ),
         None => format!(
             "No value works: above {} the weights leave {} GiB in all, and SGLang keeps back some {} GiB outside of the fraction for graphs and activations. Spread the weights over more GPUs, or make them smaller.",
             fraction(even.value),
@@ -74,7 +81,8 @@ pub(crate) fn up(facts: &Facts, sized: &Sized) -> Advice {
     }
 }
 
-fn what_it_gives(facts: &Facts, sized: &Sized, value: f64) -> String {
+/// What a fraction gives, in words.
+pub(crate) fn what_it_gives(facts: &Facts, sized: &Sized, value: f64) -> String {
     let gives = gives(sized, value);
     let tokens = gives.tokens.map_or_else(String::new, |tokens| format!("{} tokens and ", about(&tokens)));
     let room = gives.headroom_gib.map_or_else(String::new, |room| format!("{} GiB for everything else", gib(&room)));

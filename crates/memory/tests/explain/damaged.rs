@@ -49,6 +49,38 @@ fn a_log_that_is_cut_anywhere_ends_where_it_ends() {
 }
 
 #[test]
+fn a_pool_of_next_to_nothing_is_advised_by_numbers_that_agree() {
+    let log = include_str!("../fixtures/sglang-0.5.9-simulated-llama8b-tp2-24GiB.log");
+    // As the engine would have printed it where the weights leave 3.73 GiB: 278 tokens of 65,536 bytes.
+    let changed: Vec<String> = log
+        .lines()
+        .map(|line| match line {
+            line if line.contains("Load weight end") => with_number(&with_number(line, "avail mem=", "3.73"), "mem usage=", "19.77"),
+            line if line.contains("KV Cache is allocated") => {
+                with_number(&with_number(&with_number(line, "#tokens: ", "278"), "K size: ", "0.01"), "V size: ", "0.01")
+            }
+            line if line.contains("Memory pool end") => with_number(line, "avail mem=", "3.60"),
+            line => with_number(&with_number(line, "max_total_num_tokens=", "278"), "available_gpu_mem=", "3.60"),
+        })
+        .collect();
+    let server = one(&changed.join("\n"));
+    let advice = server.advice.into_iter().find(|advice| advice.knob == "mem_fraction_static").expect("advice");
+    let even = advice.break_even.expect("a value");
+    // 0.841277 for any token at all, and 8,192 tokens of 65,536 bytes of 23.5 GiB.
+    assert!(even.low < 0.862_553 && 0.862_553 < even.high && even.low <= even.value && even.value <= even.high, "{even:?}");
+    assert!((even.value - 0.862_553).abs() < 0.001, "{even:?}");
+    let recommended = advice.recommended.expect("a value");
+    assert!(recommended > even.high && advice.text.contains(&recommended.to_string()), "{advice:?}");
+}
+
+/// A line with another number behind some words, where they stand in it.
+fn with_number(line: &str, behind: &str, number: &str) -> String {
+    let Some(from) = line.find(behind).map(|at| at + behind.len()) else { return line.to_owned() };
+    let length = line[from..].find(|sign: char| !(sign.is_ascii_digit() || sign == '.')).unwrap_or(line.len() - from);
+    format!("{}{number}{}", &line[..from], &line[from + length..])
+}
+
+#[test]
 fn bytes_that_are_no_text_leave_the_rest_readable() {
     let mut log = LOG.as_bytes().to_vec();
     log.splice(0..0, b"\xff\xfe\x80 garbage \xc3\x28\n".iter().copied());

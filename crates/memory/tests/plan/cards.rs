@@ -166,3 +166,40 @@ fn a_cap_on_tokens_that_counts_is_told() {
     assert!(said.is_some_and(|said| said.contains("100,000 caps the pool")));
     assert_eq!(told(90_000_000).1, None);
 }
+
+#[test]
+fn vllm_starts_with_no_share_that_is_not_free() {
+    let vllm = |setup: Setup| column(&text("llama-3.1-70b-instruct"), setup, Engine::Vllm, Engine::Vllm.newest());
+    let refuses = |found: &Column| found.derivation.iter().any(|line| line.starts_with("vLLM refuses a share that is not free"));
+    // 0.92 of the card is 72.8 GiB; the weights alone are 16.4.
+    let taken = vllm(Setup { free_gib: Some(10.0), ..on("h100", 8) });
+    assert_eq!(taken.tokens.expect("told").high, 0.0, "{taken:#?}");
+    assert!(taken.fraction.is_none() && refuses(&taken) && taken.derivation.iter().any(|line| line.starts_with(NONE_STARTS)), "{taken:#?}");
+    let whole = vllm(Setup { fraction: Some(1.0), ..on("h100", 8) });
+    assert!(whole.tokens.expect("told").high == 0.0 && refuses(&whole) && whole.fraction.is_some(), "{whole:#?}");
+    // What is free bounds what can be asked for.
+    let some = vllm(Setup { free_gib: Some(40.0), fraction: Some(0.45), ..on("h100", 8) });
+    let (_, high) = some.fraction.and_then(|range| range.works).expect("a range");
+    assert!(some.tokens.expect("told").low > 0.0 && high < 40.0 / 79.0 && !refuses(&some), "{some:#?}");
+}
+
+#[test]
+fn no_more_is_free_than_the_card_has() {
+    for engine in [Engine::Sglang, Engine::Vllm] {
+        let on_card = |free_gib| column(&text("llama-3.1-70b-instruct"), Setup { free_gib, ..on("h100", 8) }, engine, engine.newest());
+        let (told, most) = (on_card(Some(200.0)), on_card(None));
+        let tokens = |column: &Column| column.tokens.expect("told").value;
+        assert!(tokens(&told) < 1.03 * tokens(&most), "{engine:?}: {} {}", tokens(&told), tokens(&most));
+        assert!(told.fraction.and_then(|range| range.works).is_some_and(|(_, high)| high <= 1.0), "{told:#?}");
+        assert!(told.derivation.iter().any(|line| line.contains("200 GiB, as given, is more than that")), "{told:#?}");
+    }
+}
+
+#[test]
+fn rows_and_width_of_the_request_table_are_of_one_context() {
+    // 131,072 tokens by a factor of 8: 2,048 rows, the least, of 1,048,576 + 4 numbers of four bytes.
+    let found = sglang("gemma-3-27b-it", on("h200", 4));
+    let line = found.derivation.iter().find(|line| line.contains("request table of")).expect("told");
+    assert!(line.contains("request table of 2048 rows 8.00 GiB"), "{line}");
+    assert!(found.derivation.iter().any(|line| line.contains("sized for 1,048,576 tokens")), "{found:#?}");
+}

@@ -170,10 +170,14 @@ fn legend(page: &mut Page<'_>, report: &Report, signatures: &Signatures<'_>, mos
             .collect();
         let evidence = here.first().and_then(|trial| trial.cause_detail.as_ref()).map(|detail| bracketed(&detail.evidence, PLACES));
         let ids: Vec<_> = here.iter().map(|trial| trial.id).collect();
+        // The same failure with other numbers: those that are shown must not pass for those of all.
+        let is_shown = |trial: &&&TrialReport| trial.cause_detail.as_ref().is_some_and(|detail| detail.text == cause.text);
+        let of = here.iter().find(is_shown).filter(|_| !here.iter().all(|trial| is_shown(&trial)));
+        let of = of.map_or_else(String::new, |trial| format!(", with the numbers of trial {}", trial.id));
         let lead = match (signatures.0.len(), ids.len()) {
             (1, 0 | 1) => "  The failure: ".to_owned(),
-            (1, n) => format!("  One signature in all {n} failures: "),
-            _ => format!("  ({}) {}: ", letter(index), trials(&ids)),
+            (1, n) => format!("  One signature in all {n} failures{of}: "),
+            _ => format!("  ({}) {}{of}: ", letter(index), trials(&ids)),
         };
         let text = if columns == 0 { clean(&cause.text) } else { shorten(&clean(&cause.text), columns) };
         page.led(&lead, None, 4, &format!("{text}{}", evidence.unwrap_or_default()));

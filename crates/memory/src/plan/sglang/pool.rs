@@ -50,7 +50,7 @@ impl Pool {
             reserve: reserve(shape, setup, release),
             headroom: headroom(setup, release),
             requests,
-            context: setup.context.or(shape.context).unwrap_or(0),
+            context: context(shape, setup).unwrap_or(0),
             release,
             cell,
         }
@@ -125,6 +125,11 @@ fn state_bytes(shape: &Shape, setup: &Setup, layers: (u64, u64)) -> Option<u64> 
         .map(|state| state.size(setup.attention_ranks()).map(|size| size.window * setup.bits() / 8 + size.recurrent * bits / 8))
         .collect();
     sizes.map(|sizes| sizes.iter().sum()).filter(|bytes| *bytes > 0)
+}
+
+/// The context that the engine sizes its request table for: what was asked for, else the model's, by the factor of its rotary embedding.
+pub(super) fn context(shape: &Shape, setup: &Setup) -> Option<u64> {
+    setup.context.or(shape.context_sglang).or(shape.context)
 }
 
 /// Tokens of a page where nothing was asked for.

@@ -1,12 +1,13 @@
 //! Servers that came up: whether their pool is of use, and what bounds it.
 
+use bystander_model::budget::Figure;
 use bystander_model::memory::{CauseClass, Certainty, Direction, Phase};
 
 use super::device::graphs_knob;
 use super::host::was_killed;
 use super::state::smaller;
 use crate::explain::{Case, Found};
-use crate::figures::{decimal, fraction, whole};
+use crate::figures::{decimal, fraction, up_at_sixth, whole};
 use crate::sglang::advice::{self, knob, not_the_fraction};
 use crate::sglang::names;
 use crate::sglang::sizing::{Sized, cap, fraction as used, pool_tokens, sized, table_gib};
@@ -203,7 +204,13 @@ fn full_request(case: &Case<'_>, sized: &Sized, context: f64) -> bystander_model
     let Some(cell) = sized.cell else { return advice::up(case.facts, sized) };
     let sizing = &sized.sizing;
     let need = context * cell.value / crate::formula::GIB;
-    let value = 1.0 - (sizing.available.value - need) / sizing.total.value;
+    let at = |available: f64, total: f64, cell: f64| up_at_sixth(1.0 - (available - context * cell / crate::formula::GIB) / total);
+    let even = Figure {
+        value: at(sizing.available.value, sizing.total.value, cell.value),
+        low: at(sizing.available.high, sizing.total.low, cell.low),
+        high: at(sizing.available.low, sizing.total.high, cell.high),
+    };
+    let value = even.value;
     let kept = advice::kept_back(case.facts, sizing.total.value);
     if value >= 1.0 - kept / 2.0 / sizing.total.value {
         return not_the_fraction(format!(
@@ -211,12 +218,15 @@ fn full_request(case: &Case<'_>, sized: &Sized, context: f64) -> bystander_model
             decimal(need, 2)
         ));
     }
-    let recommended = (value * 100.0).ceil() / 100.0;
-    let mut advice = advice::up(case.facts, sized);
-    advice.direction = Direction::Up;
+    let recommended = (even.high * 100.0).ceil() / 100.0;
+    let mut advice = knob(
+        advice::FRACTION,
+        Direction::Up,
+        format!("One full request fits above {}; {}", fraction(value), advice::what_it_gives(case.facts, sized, recommended)),
+    );
+    advice.break_even = Some(even);
     advice.recommended = Some(recommended);
     advice.gives = Some(advice::gives(sized, recommended));
-    advice.text = format!("One full request fits above {}.", fraction(value));
     advice
 }
 
