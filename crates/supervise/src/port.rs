@@ -12,6 +12,8 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
 /// The ports that this process gives out.
 static CLAIM: Mutex<Option<Claim>> = Mutex::new(None);
 
@@ -72,6 +74,14 @@ pub fn port_free(port: u16) -> bool {
     crate::listener::sockets(port).is_empty() && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
+/// Whether any program can bind the port now, also one that does not allow an address whose last connections are still closing.
+fn can_be_bound(port: u16) -> bool {
+    let address = std::net::SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
+    let bound = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+        .and_then(|socket| rustix::net::bind(&socket, &address));
+    bound.is_ok() && port_free(port)
+}
+
 /// Picks a port that is free now, that no other run of ours gives out, and that this process has not given out lately.
 ///
 /// It is none that the kernel gives to whoever binds or connects without naming one: such a port can be taken by any connection of any program
@@ -82,7 +92,7 @@ pub fn port_free(port: u16) -> bool {
 pub fn pick_free_port() -> io::Result<u16> {
     let mut claim = CLAIM.lock().unwrap_or_else(PoisonError::into_inner);
     let claim = claim.get_or_insert_with(|| Claim::make(&candidates(&std::fs::read_to_string(EPHEMERAL).unwrap_or_default())));
-    (0..BLOCK).map(|_| claim.next()).find(|port| port_free(*port)).ok_or_else(|| {
+    (0..BLOCK).map(|_| claim.next()).find(|port| can_be_bound(*port)).ok_or_else(|| {
         io::Error::new(io::ErrorKind::AddrNotAvailable, format!("no port is free among {} to {}", claim.first, claim.first + BLOCK - 1))
     })
 }
@@ -105,7 +115,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::net::TcpListener;
 
-    use super::{BLOCK, Claim, candidates, name, pick_free_port, port_free};
+    use super::{BLOCK, Claim, can_be_bound, candidates, name, pick_free_port, port_free};
 
     #[test]
     fn picked_ports_differ() {
@@ -123,6 +133,17 @@ mod tests {
         assert!(name(2_000 + BLOCK).is_err(), "a block is claimed once");
         drop(other);
         assert_eq!(Claim::make(&ports).first, 2_000, "what was let go is claimed again");
+    }
+
+    #[test]
+    fn a_port_whose_last_connection_is_still_closing_is_not_picked() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("binds");
+        let port = listener.local_addr().expect("an address").port();
+        let client = std::net::TcpStream::connect(("127.0.0.1", port)).expect("connects");
+        // Whoever closes first waits: here the server, on its port.
+        drop(listener.accept().expect("accepts"));
+        drop((client, listener));
+        assert!(!can_be_bound(port), "a program that asks for no reuse is refused");
     }
 
     #[test]
