@@ -95,15 +95,7 @@ fn without_numbers(column: &mut Column, named: &str) {
         name: std::mem::take(&mut column.name),
         version: std::mem::take(&mut column.version),
         refused: column.refused.take(),
-        kv_bytes_per_token_per_rank: None,
-        fixed_bytes_per_request: None,
-        weights_gib_per_rank: None,
-        kv_gib_full_request: None,
-        tokens: None,
-        concurrency: None,
-        fraction: None,
-        table: Vec::new(),
-        derivation: Vec::new(),
         not_modelled: vec![why],
+        ..Column::default()
     };
 }

@@ -37,16 +37,8 @@ pub(super) fn column(question: &Question, release: Release) -> Column {
         name: Engine::Vllm.name().to_owned(),
         version: release.to_string(),
         refused: refused::refused(shape, setup),
-        kv_bytes_per_token_per_rank: None,
-        fixed_bytes_per_request: None,
-        weights_gib_per_rank: None,
-        kv_gib_full_request: None,
-        tokens: None,
-        concurrency: None,
-        fraction: None,
-        table: Vec::new(),
         derivation: vec![kind.why.clone()],
-        not_modelled: Vec::new(),
+        ..Column::default()
     };
     let plan = layers::of(shape, setup, release, &kind).and_then(|layers| Plan::new(&layers, shape.layers.len() as u64, setup, release));
     let plan = match plan {

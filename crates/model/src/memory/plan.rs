@@ -25,7 +25,7 @@ pub struct Planned {
 }
 
 /// The rules of one engine version, or of the architecture alone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
     /// `architecture`, `sglang` or `vllm`.
     pub name: String,
