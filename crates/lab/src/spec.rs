@@ -64,7 +64,7 @@ use crate::plan::{Kind, Plan};
 pub use self::design::LANE_VARIABLES;
 pub use self::layout::DEFAULT_BLOCKS;
 pub use self::program::{DEFAULT_GRACE, DEFAULT_STALL, DEFAULT_TIMEOUT};
-pub use self::remote::Remote;
+pub use self::remote::{LEAST_LEASE, Remote};
 
 /// A file with nothing in it that refuses a run.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,6 +21,7 @@ use bystander_host::remote::job::Stream;
 use bystander_host::remote::link::Options;
 use bystander_host::remote::message::{JobEnd, Screen, Standing, Start, Word};
 use bystander_host::remote::warden::JOB_ARGUMENT;
+use bystander_lab::spec::LEAST_LEASE;
 use bystander_model::address::Address;
 
 use crate::args::{Args, Command, MemoryCommand, PatchCommand, RemoteArgs};
@@ -34,8 +35,6 @@ use record::There;
 pub(super) use experiment::masked;
 pub(super) use near::elsewhere;
 
-/// The shortest lease: a sign of life is sent every 2 s, and may be late.
-const LEAST_LEASE: Duration = Duration::from_secs(5);
 /// How long a command goes on there without anybody here, where nobody says.
 const DEFAULT_LEASE: Duration = Duration::from_secs(30 * 60);
 
@@ -73,7 +72,11 @@ pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
                 experiment.transpose()?;
                 Err(Failure::user(format!("{option} says nothing without --on")).hint("name a machine with --on ssh://user@host"))
             }
-            None => Ok(None),
+            // A file with other problems is told by whoever runs it.
+            None => match (&args.command, of_file.lone) {
+                (Command::Run(run), Some(problem)) => Err(super::run::unread(&run.file, vec![problem])),
+                _ => Ok(None),
+            },
         };
     };
     if let Some(verb) = stays_here(&args.command) {

@@ -278,3 +278,13 @@ fn a_file_that_cannot_be_read_is_told_before_what_its_options_are_for() {
     let ran = world.bystander(["--no-upload", "run", "e.toml"]).run().exits(3);
     assert!(ran.stderr.contains("lease") && !ran.stderr.contains("without --on"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_lease_in_a_file_that_nothing_sends_anywhere_is_refused_with_its_place() {
+    let world = world();
+    world.write("e.toml", EXPERIMENT.replace("[program]", "lease = \"10m\"\n[program]"));
+    for more in [&[][..], &["--dry-run"]] {
+        let ran = world.bystander(["run", "e.toml"].into_iter().chain(more.iter().copied())).run().exits(3);
+        ran.says(&["`lease` says nothing without a machine", "lease = \"10m\"", "on = \"ssh://user@host\""]);
+    }
+}

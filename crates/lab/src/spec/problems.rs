@@ -22,16 +22,22 @@ impl<'a> Problems<'a> {
     }
 
     /// Takes a problem at a place; an empty place at the start means the file as a whole.
-    pub(super) fn push(&mut self, span: &Range<usize>, mut problem: Diagnostic) {
+    pub(super) fn push(&mut self, span: &Range<usize>, problem: Diagnostic) {
+        let problem = self.placed(span, problem);
+        // Two parts of the reading may look at the same value.
+        if !self.found.contains(&problem) {
+            self.found.push(problem);
+        }
+    }
+
+    /// A problem with its place, as it would be taken.
+    pub(super) fn placed(&self, span: &Range<usize>, mut problem: Diagnostic) -> Diagnostic {
         problem.message = one_line(&problem.message);
         problem.label = problem.label.map(|label| one_line(&label));
         problem.help = problem.help.map(|help| one_line(&help));
         problem.file = Some(self.file.clone());
         problem.span = (*span != (0..0)).then(|| self.inside(span));
-        // Two parts of the reading may look at the same value.
-        if !self.found.contains(&problem) {
-            self.found.push(problem);
-        }
+        problem
     }
 
     /// Whether anything so far refuses the file.

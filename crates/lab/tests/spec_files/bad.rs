@@ -8,6 +8,7 @@ mod metrics;
 mod plan;
 mod program;
 mod ready;
+mod remote;
 mod requests;
 mod traffic;
 
