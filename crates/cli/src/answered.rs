@@ -13,7 +13,7 @@ pub(crate) fn exit_code(ledger: &Ledger, report: &Report) -> u8 {
     match &ledger.end {
         // Somebody is at work on it: what will be answered is open.
         None if report.status == "running" => return exit::UNDETERMINED,
-        None | Some(RunEnd::Interrupted) => return exit::INTERRUPTED,
+        None | Some(RunEnd::Interrupted | RunEnd::Abandoned { .. }) => return exit::INTERRUPTED,
         Some(RunEnd::Broken { .. }) => return exit::HARNESS,
         Some(RunEnd::Gated { .. }) if ledger.plan.expect == Expect::Completed => return exit::FAILED,
         Some(RunEnd::Gated { .. }) => return exit::UNDETERMINED,

@@ -148,6 +148,9 @@ pub(crate) struct WatchArgs {
     /// With --list, print every line at which a statement begins, too.
     #[arg(long, requires = "list")]
     pub(crate) lines: bool,
+    /// With --on, begin anew, also where the same command was begun there and its end was not told here.
+    #[arg(long)]
+    pub(crate) new: bool,
     /// The Python that the command starts in the end, where the command is neither one nor a script that names one.
     #[arg(long, value_name = "PYTHON")]
     pub(crate) python: Option<OsString>,

@@ -5,6 +5,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into a request to stop. A second one only ends the grace that the program
 /// was given: leaving early would leave things behind.
@@ -17,6 +18,9 @@ pub(crate) fn canceller(asked: impl Fn(u32) + Send + 'static) -> Result<Cancelle
         .map_err(|error| Failure::environment("failed to take over Ctrl-C").because(&error))?;
     std::thread::spawn(move || {
         for (count, signal) in (1..).zip(signals.forever()) {
+            if let Some(why) = output::lease_over() {
+                raised.because(why);
+            }
             raised.cancel_by(signal);
             asked(count);
         }

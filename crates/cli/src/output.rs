@@ -44,7 +44,7 @@ pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use memory::{MemoryLive, ProgramWords};
 pub(crate) use owners::users;
 pub(crate) use progress::Progress;
-pub(crate) use remote::{clock, counts_as, is_far, note_clock, other_state, print_as_told};
+pub(crate) use remote::{clock, counts_as, is_far, lease_over, lease_words, note_clock, other_state, print_as_told};
 pub(crate) use samples_file::SamplesFile;
 pub(crate) use stopping::Voice;
 

@@ -7,6 +7,7 @@ pub mod deliver;
 mod fresh;
 mod hooks;
 mod instruments;
+pub(crate) mod left;
 mod openings;
 mod outputs;
 mod parts;
@@ -21,7 +22,6 @@ mod workload;
 
 use std::error::Error;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ use bystander_model::provenance::PythonInfo;
 use bystander_probe::{CheckedProbe, OVERLAY_VARIABLE};
 use bystander_store::StateDir;
 use bystander_supervise::command::Command;
-use bystander_supervise::{Availability, Canceller, Holder, namespaces_available, sweep, user};
+use bystander_supervise::{Availability, Canceller, Holder, namespaces_available, user};
 
 use crate::environment::MARKER;
 use crate::folder_times::FolderTimes;
@@ -57,9 +57,6 @@ pub(crate) use instruments::Probes;
 
 /// Makes the readers of one trial's output: those who know an engine.
 pub type Readers = Box<dyn Fn() -> Vec<Box<dyn CauseReader>> + Send + Sync>;
-
-/// Where rings lie: in shared memory, so that a hit is a store and not a write to a disk.
-const RINGS: &str = "/dev/shm";
 
 /// How long a look at a plan waits for another run to take back its edits.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -201,7 +198,7 @@ impl LocalPlace {
 
 /// The folder of a trial's rings; the sweep knows it by its name.
 pub(crate) fn ring_folder(owner: &Owner, run: &RunId, trial: TrialId) -> PathBuf {
-    PathBuf::from(RINGS).join(format!("{RING_PREFIX}{owner}@{run}@{trial}"))
+    PathBuf::from(left::RINGS).join(format!("{}{owner}@{run}@{trial}", left::RING_PREFIX))
 }
 
 /// Who holds a port, as far as it may be known.
@@ -233,14 +230,6 @@ fn not_ours(turn: &std::io::Result<Turn>) -> Option<Diagnostic> {
     }
 }
 
-/// How the names of ring folders begin.
-const RING_PREFIX: &str = "bystander@";
-
-/// Whether the process that made a marker or a ring folder is gone. What cannot be read is nobody's business of ours.
-fn owner_is_gone(owner: &str) -> bool {
-    owner.parse::<Owner>().is_ok_and(|owner| owner.is_gone())
-}
-
 impl Place for LocalPlace {
     fn check(&mut self, plan: &Plan) -> Checkup {
         // Files are looked at while no other run has an edit on them.
@@ -256,23 +245,7 @@ impl Place for LocalPlace {
     }
 
     fn sweep(&mut self) -> Result<Vec<RevertedEdit>, Box<dyn Error + Send + Sync>> {
-        let swept = sweep::sweep(|marker| marker.split('/').next().is_some_and(owner_is_gone));
-        if let Some(process) = swept.left.first() {
-            return Err(format!(
-                "process {} of a killed run ({}) could not be ended",
-                process.pid,
-                secrets::masked_title(&process.title())
-            )
-            .into());
-        }
-        for entry in fs::read_dir(RINGS)?.filter_map(Result::ok) {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let owner = name.strip_prefix(RING_PREFIX).and_then(|rest| rest.split('@').next());
-            if owner.is_some_and(owner_is_gone) {
-                // Another sweep may have been faster; what stays is found again at the next start.
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
+        left::end_programs()?;
         self.recover()
     }
 
@@ -298,6 +271,10 @@ impl Place for LocalPlace {
 
     fn interrupted(&self) -> bool {
         self.canceller.is_cancelled()
+    }
+
+    fn why_interrupted(&self) -> Option<String> {
+        self.canceller.why().map(str::to_owned)
     }
 
     fn abandon(&self) {

@@ -8,6 +8,7 @@
 //! and the record of a run is copied by the numbers of its events ([`mirror`]). See `docs/design/remote.md`.
 
 pub mod agent;
+mod cleared;
 pub mod clock;
 mod far;
 mod follow;
@@ -20,3 +21,4 @@ mod scratch;
 mod sweep;
 mod upload;
 pub mod warden;
+mod whole;

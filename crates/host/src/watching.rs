@@ -336,6 +336,7 @@ impl Watching<'_, '_> {
             exit: status.and_then(|status| status.code()),
             signal: status.and_then(|status| status.signal()),
             interrupted: self.interrupted,
+            why: self.canceller.why().filter(|_| self.interrupted).map(str::to_owned),
             wall_s: over.seconds_since(self.trial.started_ns()),
             left: self.left.clone(),
             trouble: self.lost.clone().or(stuck),

@@ -132,6 +132,11 @@ pub trait Place: Sync {
     /// Whether the user asked to stop.
     fn interrupted(&self) -> bool;
 
+    /// Why it is to stop, where the user has not asked for it.
+    fn why_interrupted(&self) -> Option<String> {
+        None
+    }
+
     /// Ends every trial that runs: nothing of them can be recorded any more.
     fn abandon(&self) {}
 }

@@ -93,6 +93,7 @@ fn status(ledger: &Ledger) -> (&'static str, Option<String>) {
         Some(RunEnd::Gated { why }) => ("gated", Some(why.clone())),
         Some(RunEnd::Invalid { why }) => ("invalid", Some(why.clone())),
         Some(RunEnd::Interrupted) => ("interrupted", None),
+        Some(RunEnd::Abandoned { why }) => ("interrupted", Some(why.clone())),
         Some(RunEnd::Broken { why }) => ("broken", Some(why.clone())),
     }
 }

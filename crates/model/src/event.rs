@@ -161,6 +161,11 @@ pub enum RunEnd {
     },
     /// The user stopped it; the same command goes on.
     Interrupted,
+    /// Nobody was there for it within its lease; the same command goes on.
+    Abandoned {
+        /// That, with the length of the lease.
+        why: String,
+    },
     /// Bystander could not go on, such as with a full disk.
     Broken {
         /// What failed.

@@ -76,8 +76,11 @@ pub struct WatchEnd {
     pub exit: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// True where the user stopped it.
+    /// True where it was stopped: by the user, or by what `why` says.
     pub interrupted: bool,
+    /// Why it was stopped, where the user has not asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// Seconds from its start to the last process gone.
     pub wall_s: f64,
     /// What it had left behind and what was done about it.
@@ -106,7 +109,7 @@ pub struct SummaryLine {
 pub enum WatchStatus {
     /// The program ended by itself.
     Ended,
-    /// The user stopped it.
+    /// It was stopped, by the user or by what `why` says.
     Interrupted,
     /// It is still being watched.
     Running,
@@ -123,6 +126,9 @@ pub struct WatchSummary {
     pub run: RunId,
     /// How it stands.
     pub status: WatchStatus,
+    /// Why it was stopped, where the user has not asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// The command, secrets masked.
     pub command: Vec<String>,
     /// The program's exit code; `None` where a signal ended it, or nothing is known.

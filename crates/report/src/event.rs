@@ -134,6 +134,7 @@ fn finished(end: &RunEnd) -> String {
         RunEnd::Gated { why } => format!("stopped, the baseline is not as declared: {}", clean(why)),
         RunEnd::Invalid { why } => format!("invalid: {}", clean(why)),
         RunEnd::Interrupted => "interrupted; `bystander run` with its file goes on".to_owned(),
+        RunEnd::Abandoned { why } => format!("interrupted: {}; `bystander run` with its file goes on", clean(why)),
         RunEnd::Broken { why } => format!("broken off: {}", clean(why)),
     }
 }

@@ -54,9 +54,18 @@ fn text_of(mut bytes: Vec<u8>, limit: usize) -> Line {
 /// # Errors
 /// The file cannot be read.
 pub fn sha256_file(path: &Path) -> io::Result<String> {
+    sha256_file_with(path, &mut || Ok(()))
+}
+
+/// Hashes a file: SHA-256 in hex; `each` is called before each part of it and ends the work by its error.
+///
+/// # Errors
+/// The file cannot be read, or that of `each`.
+pub fn sha256_file_with(path: &Path, each: &mut dyn FnMut() -> io::Result<()>) -> io::Result<String> {
     let (mut file, mut hash) = (File::open(path)?, Sha256::new());
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {
+        each()?;
         match file.read(&mut buffer) {
             Ok(0) => return Ok(hex(&hash.finalize())),
             Ok(read) => hash.update(&buffer[..read]),

@@ -55,7 +55,7 @@ impl From<&RunEnd> for RunStatus {
             RunEnd::Finished { .. } => RunStatus::Finished,
             RunEnd::Gated { .. } => RunStatus::Gated,
             RunEnd::Invalid { .. } => RunStatus::Invalid,
-            RunEnd::Interrupted => RunStatus::Interrupted,
+            RunEnd::Interrupted | RunEnd::Abandoned { .. } => RunStatus::Interrupted,
             RunEnd::Broken { .. } => RunStatus::Broken,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::trial::note::Note;
 
@@ -15,6 +15,8 @@ struct Inner {
     cancelled: AtomicBool,
     /// The signal that raised it first; 0 where none did.
     signal: AtomicI32,
+    /// Why it was raised, where not because the user wanted it.
+    why: OnceLock<String>,
     trials: Mutex<Vec<Sender<Note>>>,
 }
 
@@ -36,6 +38,18 @@ impl Canceller {
         // Only the first counts; that there was one before is no failure.
         let _ = self.0.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
         self.cancel();
+    }
+
+    /// Says why the flag is about to be raised, where the user has not asked for it.
+    pub fn because(&self, why: String) {
+        // The first reason holds.
+        let _known = self.0.why.set(why);
+    }
+
+    /// Why the flag was raised, where the user has not asked for it.
+    #[must_use]
+    pub fn why(&self) -> Option<&str> {
+        self.0.why.get().map(String::as_str).filter(|_| self.is_cancelled())
     }
 
     /// The signal that raised the flag first, by its number.

@@ -3,11 +3,14 @@
 //! What is typed travels as bytes in a message; files that it names for their text travel with it. What it prints comes back as it is printed. The record
 //! of a run comes back as events and files, and is told from the state directory here.
 
+mod ending;
 mod experiment;
 mod follow;
+mod jobs;
 mod near;
 mod record;
 mod signals;
+mod there;
 mod words;
 
 use std::ffi::OsString;
@@ -19,18 +22,20 @@ use std::time::Duration;
 use bystander_host::remote::clock::Offset;
 use bystander_host::remote::job::Stream;
 use bystander_host::remote::link::Options;
-use bystander_host::remote::message::{JobEnd, Screen, Standing, Start, Word};
+use bystander_host::remote::message::{Screen, Start, Word};
 use bystander_host::remote::warden::JOB_ARGUMENT;
 use bystander_lab::spec::LEAST_LEASE;
 use bystander_model::address::Address;
 
 use crate::args::{Args, Command, MemoryCommand, PatchCommand, RemoteArgs};
-use crate::failure::{Failure, exit};
+use crate::failure::Failure;
 use crate::output::{self, Output};
+use ending::Again;
 use experiment::Experiment;
 use follow::Session;
+use jobs::new_name;
 use near::Near;
-use record::There;
+use there::{Asked, There};
 
 pub(super) use experiment::masked;
 pub(super) use near::elsewhere;
@@ -114,7 +119,7 @@ fn stays_here(command: &Command) -> Option<&'static str> {
     }
 }
 
-/// The words of a command that a warden has started, and whether it was one: `far-job COLUMNS COLOUR AGAIN CLOCK WORD…`.
+/// The words of a command that a warden has started, and whether it was one: `far-job COLUMNS COLOUR AGAIN CLOCK LEASE-OVER WORD…`.
 pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
     if words.get(1).is_none_or(|first| first != JOB_ARGUMENT) {
         return (words, false);
@@ -125,8 +130,9 @@ pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
     let columns = words.get(2).and_then(|columns| columns.to_str()?.parse().ok());
     let again = words.get(4).map(|again| again.to_string_lossy().into_owned()).unwrap_or_default();
     let clock = words.get(5).and_then(|clock| serde_json::from_str(clock.to_str()?).ok()).unwrap_or_default();
-    output::print_as_told(columns, words.get(3).is_some_and(|colour| colour == "colour"), again, clock);
-    (words[..1].iter().chain(words.iter().skip(6)).cloned().collect(), true)
+    let lease_over = words.get(6).map(PathBuf::from).unwrap_or_default();
+    output::print_as_told(columns, words.get(3).is_some_and(|colour| colour == "colour"), again, clock, lease_over);
+    (words[..1].iter().chain(words.iter().skip(7)).cloned().collect(), true)
 }
 
 /// Carries a verb out there.
@@ -135,17 +141,30 @@ pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<E
     let options = Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned(), halt: Arc::default() };
     let mut session = Session::open(wanted.address.clone(), options, output)?;
     near.know(&wanted.address, wanted.config.as_deref())?;
+    let mut there = There { wanted, near: &near, session: &mut session, output, over: None };
+    there.tidy();
     let done = match (&args.command, &wanted.experiment) {
-        (Command::Run(run), Some(experiment)) if !run.dry_run => {
-            record::run(args, run, experiment, There { wanted, near: &near, session: &mut session, output })
-        }
-        (Command::Watch(watch), _) if watch.list.is_none() => record::watch(There { wanted, near: &near, session: &mut session, output }),
-        (command, _) => plain(args, command, wanted, &near, &mut session, output),
+        (Command::Run(run), Some(experiment)) if !run.dry_run => record::run(args, run, experiment, &mut there),
+        (Command::Watch(watch), _) if watch.list.is_none() => record::watch(&mut there),
+        (command, _) if ending::has_effect(command) => once(command, &mut there),
+        (command, _) => plain(args, command, &mut there),
     };
+    // What follows is a courtesy: no lost link is made anew for it.
+    there.session.leave();
     if leaves_edits(&args.command) {
-        near.remember(&mut session, &wanted.address);
+        near.remember(there.session, &wanted.address);
     }
+    there.leave();
     done
+}
+
+/// A verb whose answer is what it prints, and which does something there: once, however often its near end is killed.
+fn once(command: &Command, there: &mut There<'_>) -> Result<ExitCode, Failure> {
+    let (words, body) = words::typed(std::env::args_os().skip(1), &there.session.opened().state)?;
+    let (what, again) = (there::what(&words, &body), Again::of(command));
+    let asked = Asked { verb: verb(command), words, body, what, anew: false, again, is_answer: again == Again::Edits };
+    let standing = there.carry_out(&asked, &mut |stream, bytes, output| output.passed_on(stream == Stream::Out, bytes))?;
+    there.code(&standing, again)
 }
 
 /// Whether a verb may leave edits there, or take them back.
@@ -177,14 +196,8 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// A verb whose answer is what it prints.
-fn plain(
-    args: &Args,
-    command: &Command,
-    wanted: &Wanted,
-    near: &Near,
-    session: &mut Session,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
+fn plain(args: &Args, command: &Command, there: &mut There<'_>) -> Result<ExitCode, Failure> {
+    let There { wanted, near, session, output, .. } = there;
     if let Command::Memory(MemoryCommand::Explain(explain)) = command
         && explain.logs.iter().any(|log| log == "-")
     {
@@ -201,10 +214,10 @@ fn plain(
         tell_way(session, wanted, output)?;
     }
     let clock = session.link()?.offset();
-    let start = start(near.new_job(verb(command)), words, false, clock, wanted, near, output);
+    let start = start(new_name(verb(command)), words, false, clock, wanted, near, output);
     let ended = session.carry_out(&start, &body, 0, &mut |stream, bytes| output.passed_on(stream == Stream::Out, bytes))?;
-    session.forget(&start.job)?;
-    code(&ended, wanted)
+    session.forget(&start.job);
+    there.code(&ended, Again::of(command))
 }
 
 /// What `doctor` says of the way there: that there is an answer shows a login, a shell and an executable of this version.
@@ -239,41 +252,5 @@ fn verb(command: &Command) -> &'static str {
         Command::Memory(_) => "memory",
         Command::Doctor(_) => "doctor",
         Command::Show(_) | Command::Export(_) => "show",
-    }
-}
-
-/// The exit code of a command that ended there; a failure where there is none.
-fn code(standing: &Standing, wanted: &Wanted) -> Result<ExitCode, Failure> {
-    let on = wanted.address.machine();
-    let end = match standing {
-        Standing::Ended(end) => end,
-        Standing::Running | Standing::Lost => {
-            return Err(Failure::environment(format!(
-                "failed to learn how the command on {on} ended: whoever looked after it there is gone"
-            ))
-            .hint("it was killed, or the machine was started anew; the same command goes on with what was recorded"));
-        }
-    };
-    if let Some(why) = &end.unstarted {
-        return Err(Failure::user(format!("failed to start the command on {on}: {why}"))
-            .hint("the address may name a folder: ssh://user@host/folder; without one commands run in the home directory"));
-    }
-    if let Some(why) = &end.lost_why {
-        return Err(Failure::environment(format!("failed to keep what the command on {on} printed: {} bytes are lost", end.lost_bytes))
-            .hint(format!("on {on}: {why}; make room in its state directory and run the same command again")));
-    }
-    ended(end, &on)
-}
-
-fn ended(end: &JobEnd, on: &str) -> Result<ExitCode, Failure> {
-    if end.abandoned {
-        return Err(Failure::environment(format!("the command on {on} was stopped: nobody here had asked for it within its lease"))
-            .hint("the same command goes on with what was recorded; --lease gives it more time"));
-    }
-    match (end.code.and_then(|code| u8::try_from(code).ok()), end.signal) {
-        (Some(code), _) => Ok(ExitCode::from(code)),
-        (None, Some(signal)) => Err(Failure::environment(format!("the command on {on} was ended by signal {signal}"))
-            .hint("somebody there has killed it, or the machine was short of memory; the same command goes on with what was recorded")),
-        (None, None) => Ok(ExitCode::from(exit::HARNESS)),
     }
 }

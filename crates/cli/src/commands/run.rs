@@ -86,7 +86,11 @@ pub(crate) fn run(args: &RunArgs, named: Option<&Path>, output: &mut Output) -> 
 /// What is said to whoever asks the run to stop.
 fn answer_to_ctrl_c(plan: &Plan, output: &Output) -> impl Fn(u32) + Send + 'static {
     let (voice, grace) = (output.voice(), plan.program.grace);
-    move |count| voice.stopping(count, grace)
+    move |count| match output::lease_over() {
+        Some(why) if count == 1 => voice.say(&format!("stopping: {why}; edits are undone, the record is kept")),
+        Some(_) => {}
+        None => voice.stopping(count, grace),
+    }
 }
 
 /// Reads the experiment file, which may be a copy that counts as another one.

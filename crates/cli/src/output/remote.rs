@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use bystander_host::remote::clock::Offset;
 use bystander_host::remote::mirror::RanOn;
@@ -41,14 +42,16 @@ pub(super) struct Told {
     pub(super) again: String,
     /// How far the clock here is from the one there.
     clock: Offset,
+    /// A file that is there once the lease of this command is over, with the length of that in seconds.
+    lease_over: PathBuf,
 }
 
 /// From now on everything is printed for a screen of so many columns, with or without colour, on a machine where `again` finds a run, and by the clock
 /// there.
-pub(crate) fn print_as_told(columns: Option<usize>, colour: bool, again: String, clock: Offset) {
+pub(crate) fn print_as_told(columns: Option<usize>, colour: bool, again: String, clock: Offset, lease_over: PathBuf) {
     let width = columns.filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH);
     // The first word holds: there is one screen.
-    let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again, clock });
+    let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again, clock, lease_over });
 }
 
 /// What to do about a state directory that cannot be written to: one on another machine is not the one that `--state` names.
@@ -62,6 +65,23 @@ pub(crate) fn other_state() -> &'static str {
 /// Whether this command was typed on another machine.
 pub(crate) fn is_far() -> bool {
     told().is_some()
+}
+
+/// Why this command is told to end, where nobody has told it to: its lease is over.
+pub(crate) fn lease_over() -> Option<String> {
+    let seconds = std::fs::read_to_string(&told()?.lease_over).ok()?.trim().parse().ok()?;
+    Some(lease_words(Duration::from_secs(seconds)))
+}
+
+/// What is said of a lease of some length that is over.
+pub(crate) fn lease_words(lease: Duration) -> String {
+    let seconds = lease.as_secs();
+    let length = match seconds {
+        _ if seconds == 0 || !seconds.is_multiple_of(60) => format!("{seconds} s"),
+        _ if !seconds.is_multiple_of(3600) => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    };
+    format!("its lease of {length} was over, since nobody was connected for so long")
 }
 
 /// What was told.
@@ -164,7 +184,16 @@ pub(crate) fn clock(offset: Offset) -> String {
 mod tests {
     use bystander_host::remote::clock::Offset;
 
-    use super::clock;
+    use std::time::Duration;
+
+    use super::{clock, lease_words};
+
+    #[test]
+    fn a_lease_is_told_by_the_longest_unit_that_is_whole() {
+        let told = |seconds| lease_words(Duration::from_secs(seconds));
+        assert_eq!(told(90), "its lease of 90 s was over, since nobody was connected for so long");
+        assert!(told(1800).contains(" 30 min ") && told(7200).contains(" 2 h ") && told(10).contains(" 10 s "));
+    }
 
     #[test]
     fn an_offset_is_told_with_its_error_and_only_where_it_is_more() {

@@ -42,6 +42,8 @@ mod ready;
 mod remote;
 mod remote_ends;
 mod remote_faults;
+mod remote_lost;
+mod remote_once;
 mod remote_shown;
 mod resume;
 mod secrets;

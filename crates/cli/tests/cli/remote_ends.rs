@@ -102,9 +102,9 @@ fn ctrl_c_while_a_lost_link_is_made_anew_ends_it_at_once() {
 #[test]
 fn what_a_killed_near_end_left_of_a_verb_that_keeps_nothing_goes_when_it_does_not_come_back() {
     let Some((world, sshd)) = far() else { return };
-    let watched = ["--lease", "5s", "memory", "watch", "--", "sh", "-c", "echo begun > begun; sleep 600"];
+    let watched = ["--lease", "5s", "memory", "watch"];
     let mut running = on(&world, &sshd, watched).start();
-    until("it is at work", LIMIT, || world.path("far/begun").exists());
+    until("it is at work", LIMIT, || !processes(&world, " far-job ").is_empty());
     let jobs = || files(&far_state(&world)).into_iter().filter(|file| file.ends_with("start.json")).collect::<Vec<_>>();
     assert_eq!(jobs().len(), 1);
     running.signal(Signal::KILL);
@@ -112,7 +112,7 @@ fn what_a_killed_near_end_left_of_a_verb_that_keeps_nothing_goes_when_it_does_no
     on(&world, &sshd, ["doctor"]).run().exits(0);
     assert_eq!(jobs().len(), 1, "its lease has not passed, and it runs");
     until("its lease has ended it", LIMIT, || processes(&world, "far-warden").is_empty());
-    assert!(processes(&world, "sleep 600").is_empty());
+    assert!(processes(&world, " far-job ").is_empty());
     on(&world, &sshd, ["doctor"]).run().exits(0);
     assert_eq!(jobs().len(), 1, "whoever follows it may be cut off, and come back");
     let lease = fs::File::options().write(true).open(jobs()[0].with_file_name("lease")).expect("a file");

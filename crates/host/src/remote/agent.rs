@@ -127,7 +127,9 @@ fn answer(agent: &mut Option<Agent>, ask: Ask, body: &[u8], voice: &Voice) -> io
         }
         Ask::Follow { job, from } => {
             let found = Job::named(&agent.state, &job)?;
-            match found.standing()? {
+            let standing = found.standing()?;
+            voice.say(&Told::Found { job: job.clone(), standing: standing.clone() }, &[])?;
+            match standing {
                 None => voice.say(&Told::Ended { job, standing: Standing::Lost }, &[]),
                 Some(_) => {
                     found.renew()?;

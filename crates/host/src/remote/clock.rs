@@ -41,7 +41,7 @@ impl Offset {
     /// The folder cannot be written to.
     pub fn note(self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
-        super::mirror::replace(&folder.join(NOTED), &serde_json::to_vec(&self)?)
+        super::whole::replace(&folder.join(NOTED), &serde_json::to_vec(&self)?)
     }
 
     /// The one that a run has noted.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::agent::Voice;
+use super::cleared;
 use super::job::Job;
 use super::message::{Standing, Told};
 
@@ -39,6 +40,10 @@ fn follow(name: &str, job: &Job, mut from: u64, voice: &Voice) -> io::Result<()>
         if from > before {
             pause = SHORTEST;
             continue;
+        }
+        if standing == Standing::Lost {
+            // Its warden can take back nothing any more. What the command itself is at yet is left to it.
+            let _nobody_asks = cleared::clear(job.state(), 0);
         }
         if standing != Standing::Running {
             return voice.say(&Told::Ended { job: name.to_owned(), standing }, &[]);

@@ -7,6 +7,7 @@
 //! | `warden` | the pid of its warden, which holds a lock on the file as long as it lives |
 //! | `lease` | its time of modification is renewed while a near end is there |
 //! | `output` | what it printed: records of a stream (1 byte), a length (4 bytes, least significant first) and so many bytes |
+//! | `lease-length` | its lease in seconds; `lease-over` once that has ended it |
 //! | `end` | how it ended; its room is taken at the start, so that a full disk cannot keep it from being told |
 
 use std::ffi::OsString;
@@ -27,6 +28,9 @@ use super::warden;
 
 /// Bytes that `end` has from the start.
 const END_ROOM: u64 = 4096;
+/// The file with the length of its lease, and its name once that is over.
+const LEASE_LENGTH: &str = "lease-length";
+const LEASE_OVER: &str = "lease-over";
 /// What a warden writes once it has its lock.
 pub(super) const READY: &[u8] = b"ready\n";
 
@@ -110,6 +114,7 @@ impl Job {
         };
         fs::write(self.path("start.json"), serde_json::to_vec(&order)?)?;
         fs::write(self.path("lease"), "")?;
+        fs::write(self.path(LEASE_LENGTH), start.lease_s.to_string())?;
         fs::write(self.path("output"), "")?;
         let end = new_file(&self.path("end"))?;
         match rustix::fs::fallocate(&end, FallocateFlags::empty(), 0, END_ROOM) {
@@ -231,6 +236,9 @@ impl Job {
     /// The signal is none, or the system refuses.
     pub fn signal(&self, number: i32) -> io::Result<bool> {
         let signal = Signal::from_named_raw(number).ok_or_else(|| invalid("a signal"))?;
+        if !self.was_started() {
+            return Ok(false);
+        }
         let text = fs::read_to_string(self.path("warden"))?;
         let Some(pid) = text.trim().parse().ok().and_then(Pid::from_raw) else { return Ok(false) };
         let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { return Ok(false) };
@@ -253,6 +261,22 @@ impl Job {
     /// When a near end was there for the last time.
     pub(super) fn renewed(&self) -> io::Result<SystemTime> {
         fs::metadata(self.path("lease"))?.modified()
+    }
+
+    /// Notes that its lease is over, before it is told to end: what it says of its end is by that.
+    pub(super) fn note_lease_over(&self) -> io::Result<()> {
+        // A name, and no bytes: there is room for it on a full disk too.
+        fs::rename(self.path(LEASE_LENGTH), self.path(LEASE_OVER))
+    }
+
+    /// The file that says that its lease is over, and how long that was.
+    pub(super) fn lease_over(&self) -> PathBuf {
+        self.path(LEASE_OVER)
+    }
+
+    /// The state directory that it belongs to.
+    pub(super) fn state(&self) -> Option<&Path> {
+        self.folder.parent()?.parent()
     }
 
     /// Removes everything of it; a command that runs is left alone.

@@ -94,6 +94,15 @@ pub enum LinkError {
     /// The connection broke.
     #[error("{0}")]
     Broken(String),
+    /// What was started there says nothing.
+    #[error("ssh has connected, and what it started there has not answered for {seconds} s")]
+    Silent {
+        /// So long was waited, in seconds.
+        seconds: u64,
+    },
+    /// There is no folder for the socket of SSH's own connection.
+    #[error("{0}")]
+    Scratch(io::Error),
     /// The far end could not do what was asked.
     #[error("{what}: {why}")]
     Failed {
@@ -114,7 +123,7 @@ impl LinkError {
     /// Whether another connection may do better.
     #[must_use]
     pub const fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Broken(_))
+        matches!(self, Self::Unreachable { .. } | Self::Broken(_) | Self::Silent { .. })
     }
 }
 
@@ -144,8 +153,10 @@ pub struct Link {
     offset: Offset,
     pinged: Instant,
     heard_at: Instant,
+    /// The question for the time that was asked last, when, and the last one whose answer was heard.
     token: u64,
     asked_ns: u64,
+    answered: u64,
     /// What was said of commands that are followed, while something else was waited for.
     unheard: VecDeque<(Told, Vec<u8>)>,
     /// Whether an answer is waited for no longer.
@@ -164,7 +175,7 @@ impl Link {
     /// There is no way there, or no agent of this version.
     pub fn connect(address: &Address, options: &Options, note: &mut dyn FnMut(&str)) -> Result<Self, LinkError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LinkError::Local)?;
-        let scratch = scratch::Scratch::new().map_err(LinkError::Local)?;
+        let scratch = scratch::Scratch::new().map_err(LinkError::Scratch)?;
         let doing = Doing { runtime: &runtime, halt: &options.halt };
         let session = Arc::new(doing.wait_for(session(address, options, scratch.path()))??);
         let started = match start(&doing, &session)? {
@@ -196,6 +207,7 @@ impl Link {
             heard_at,
             token: 0,
             asked_ns: 0,
+            answered: 0,
             unheard: VecDeque::new(),
             halt: Some(Arc::clone(&options.halt)),
             _agent: agent,
@@ -214,8 +226,7 @@ impl Link {
         self.opened = Opened { machine, state, home, free_bytes };
         for _ in 0..CLOCK_QUESTIONS {
             self.ping()?;
-            let token = self.token;
-            while self.token == token {
+            while self.answered != self.token {
                 if self.is_halted() {
                     return Err(LinkError::Halted);
                 }
@@ -228,6 +239,11 @@ impl Link {
     /// From now on no answer to a question is waited for once this is set.
     pub fn halt_by(&mut self, halt: Arc<AtomicBool>) {
         self.halt = Some(halt);
+    }
+
+    /// From now on answers to questions are waited for again, whatever was set.
+    pub fn halt_by_nothing(&mut self) {
+        self.halt = None;
     }
 
     fn is_halted(&self) -> bool {
@@ -266,7 +282,9 @@ impl Link {
         loop {
             match self.heard_until(Instant::now() + if self.halt.is_some() { LOOK } else { PING })? {
                 None if self.is_halted() => return Err(LinkError::Halted),
-                Some(said @ (Told::Output { .. } | Told::Ended { .. } | Told::Signalled { .. }, _)) => self.unheard.push_back(said),
+                Some(said @ (Told::Found { .. } | Told::Output { .. } | Told::Ended { .. } | Told::Signalled { .. }, _)) => {
+                    self.unheard.push_back(said)
+                }
                 Some(answer) => return Ok(answer),
                 None => {}
             }
@@ -282,6 +300,29 @@ impl Link {
             Some(said) => Ok(Some(said)),
             None => self.heard_until(Instant::now() + wait),
         }
+    }
+
+    /// Keeps the connection alive while something else is done here for long.
+    ///
+    /// # Errors
+    /// The connection broke, or this process is to end.
+    pub fn breathe(&mut self) -> Result<(), LinkError> {
+        if self.is_halted() {
+            return Err(LinkError::Halted);
+        }
+        if self.pinged.elapsed() < PING {
+            return Ok(());
+        }
+        self.ping()?;
+        let until = Instant::now() + LOOK;
+        // The answer to the question of before, at the latest.
+        while let Some(said) = self.heard_one(Duration::ZERO)? {
+            self.unheard.push_back(said);
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn heard_until(&mut self, until: Instant) -> Result<Option<(Told, Vec<u8>)>, LinkError> {
@@ -302,8 +343,9 @@ impl Link {
     fn ping(&mut self) -> Result<(), LinkError> {
         self.pinged = Instant::now();
         self.asked_ns = now_ns();
-        let token = self.token;
-        self.say(&Ask::Ping { token }, &[])
+        // An answer to an earlier question tells the time of that one.
+        self.token += 1;
+        self.say(&Ask::Ping { token: self.token }, &[])
     }
 
     /// The next message that is not about the time; `None` where there is none for so long, or it is about the time.
@@ -313,7 +355,7 @@ impl Link {
                 self.heard_at = Instant::now();
                 if token == self.token {
                     self.offset = self.offset.better(Offset::of(self.asked_ns, far_ns, now_ns()));
-                    self.token += 1;
+                    self.answered = token;
                 }
                 Ok(None)
             }

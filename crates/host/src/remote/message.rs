@@ -9,12 +9,15 @@ use serde::{Deserialize, Serialize};
 use super::clock::Offset;
 
 /// The version of the messages: it changes with any of them, and with what jobs keep on the far disk.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// The version of the executable.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How the line begins with which an agent says that it is there.
 pub const GREETING: &str = "bystander-agent ";
+
+/// What follows it where our own line finds no executable to start.
+pub const NOBODY: &str = "nobody";
 
 /// The first line of an agent: what comes before it is what a shell of the far end prints at its start.
 #[must_use]
@@ -180,14 +183,40 @@ pub struct JobEnd {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Whether it was ended since nobody had asked for it within its lease.
-    pub abandoned: bool,
+    /// Seconds of its lease, where it was ended since nobody had asked for it for so long.
+    pub lease_over_s: Option<u64>,
     /// Why it could not be started, if it could not.
     pub unstarted: Option<String>,
     /// Bytes that it printed and that could not be kept.
     pub lost_bytes: u64,
     /// Why they could not.
     pub lost_why: Option<String>,
+    /// What it had left and what became of that, where it was killed and could not take it back itself.
+    pub cleared: Option<Box<Cleared>>,
+}
+
+/// What a command that was killed had left, each in words for whoever asked for it; of many, the first few.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cleared {
+    /// Edits that were taken back: the file, and how.
+    pub undone: Vec<String>,
+    /// Edits that could not be taken back: the id, and why.
+    pub stuck: Vec<Stuck>,
+    /// Edits that it was asked to leave, and that are live.
+    pub kept: Vec<String>,
+    /// How many of its processes were ended.
+    pub ended: usize,
+    /// What else could not be done, and why.
+    pub trouble: Vec<String>,
+}
+
+/// An edit that could not be taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// Its id.
+    pub id: String,
+    /// Its file.
+    pub file: String,
 }
 
 /// What the agent says.
@@ -216,6 +245,13 @@ pub enum Told {
     Started {
         /// The command.
         job: String,
+    },
+    /// How a command stands that is followed from now on, before anything that it printed is sent; `None` where there is none of this name.
+    Found {
+        /// The command.
+        job: String,
+        /// How.
+        standing: Option<Standing>,
     },
     /// What a command has printed: records of [`super::job`] as the body.
     Output {

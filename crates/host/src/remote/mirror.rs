@@ -3,7 +3,7 @@
 //! Events keep their order and get the near clock's times, by one offset for a whole run, so that what is sent twice is the same twice. What is there
 //! already is never asked for again, so that a copy that broke off goes on where it was.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,7 @@ use thiserror::Error;
 use super::clock::Offset;
 use super::link::{Link, LinkError};
 use super::message::{Ask, FarRun, KeptFile, Told, path};
+use super::whole::{replace, unfinished};
 
 /// How what [`file_there`] gives begins, as every address does.
 const SCHEME: &str = "ssh://";
@@ -205,7 +206,7 @@ impl Mirror<'_> {
     fn file(&self, file: &KeptFile, link: &mut Link) -> Result<(), MirrorError> {
         let to = self.state.path().join(&file.path);
         let disk = |source| MirrorError::Disk { path: to.clone(), source };
-        if to.metadata().is_ok_and(|found| found.len() == file.length) && output::sha256_file(&to).map_err(disk)? == file.sha256 {
+        if to.metadata().is_ok_and(|found| found.len() == file.length) && hash(&to, link)? == file.sha256 {
             return Ok(());
         }
         fs::create_dir_all(to.parent().unwrap_or(Path::new("."))).map_err(disk)?;
@@ -221,11 +222,26 @@ impl Mirror<'_> {
             have += bytes.len() as u64;
         }
         writing.sync_data().map_err(disk)?;
-        if output::sha256_file(&part).map_err(disk)? != file.sha256 {
+        if hash(&part, link)? != file.sha256 {
             fs::remove_file(&part).map_err(disk)?;
             return Err(MirrorError::Hash(file.path.clone()));
         }
         fs::rename(&part, &to).map_err(disk)
+    }
+}
+
+/// Hashes a file of the record here. It may take as long as one of gigabytes needs: the link is kept alive meanwhile, and a signal ends it.
+fn hash(file: &Path, link: &mut Link) -> Result<String, MirrorError> {
+    let mut stopped = None;
+    let hashed = output::sha256_file_with(file, &mut || {
+        link.breathe().map_err(|error| {
+            stopped = Some(error);
+            io::Error::from(io::ErrorKind::ConnectionAborted)
+        })
+    });
+    match stopped {
+        Some(error) => Err(error.into()),
+        None => hashed.map_err(|source| MirrorError::Disk { path: file.to_owned(), source }),
     }
 }
 
@@ -241,20 +257,4 @@ pub fn file_there(address: &str, file: &Path) -> PathBuf {
 #[must_use]
 pub fn is_sent_as(recorded: &Path, file: &Path) -> bool {
     recorded.to_string_lossy().starts_with(SCHEME) && recorded.file_name() == file.file_name()
-}
-
-/// Where a file lies until it is whole.
-fn unfinished(to: &Path) -> PathBuf {
-    let mut name = to.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    to.with_file_name(name)
-}
-
-/// Writes a file, whole or not at all.
-pub(super) fn replace(to: &Path, bytes: &[u8]) -> io::Result<()> {
-    let part = unfinished(to);
-    let mut file = File::create(&part)?;
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    fs::rename(part, to)
 }

@@ -17,7 +17,7 @@ const COMES_BACK: Duration = Duration::from_secs(24 * 3600);
 const UNSURE: Duration = Duration::from_secs(3600);
 
 /// Removes commands of a near end that have ended and that nobody takes up: their near end was killed, since it has not come back for a day after their
-/// lease. One that a run or a watch may still be taken up from stays, and so does one that is followed, since its lease is renewed.
+/// lease. One that the same command may still be taken up from stays, and so does one that is followed, since its lease is renewed.
 pub(super) fn jobs(state: &Path) {
     for path in entries(&folder(state)) {
         let job = Job::at(&path);
@@ -107,7 +107,8 @@ mod tests {
         let job = Job::named(state, name).expect("a name");
         drop(job.take().expect("taken").expect("nobody has it"));
         if has_ended {
-            let end = JobEnd { code: Some(0), signal: None, abandoned: false, unstarted: None, lost_bytes: 0, lost_why: None };
+            let end =
+                JobEnd { code: Some(0), signal: None, lease_over_s: None, unstarted: None, lost_bytes: 0, lost_why: None, cleared: None };
             job.write_end(&end).expect("written");
         }
         aged(&folder.join("lease"), renewed);

@@ -60,6 +60,7 @@ pub(super) fn bring(doing: &Doing<'_>, session: &Session) -> Result<(), LinkErro
     let text = text.join("; ");
     script(doing, session, &text, Some(file)).map(drop).map_err(|error| match error {
         LinkError::NoAgent { why } => LinkError::NoAgent { why: format!("this executable could not be copied there: {why}") },
+        LinkError::Broken(why) => LinkError::Broken(format!("this executable was being copied there: {why}")),
         other => other,
     })
 }

@@ -17,12 +17,14 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::cleared;
 use super::job::{self, Job, Order, Stream};
 use super::message::{JobEnd, path};
 
 /// The first argument of a warden.
 pub const ARGUMENT: &str = "far-warden";
-/// The first argument of a command that a warden starts; columns, colour, the way to a run here, the clock there and the command's words follow.
+/// The first argument of a command that a warden starts; columns, colour, the way to a run here, the clock there, the file that says
+/// that its lease is over, and the command's words follow.
 pub const JOB_ARGUMENT: &str = "far-job";
 
 /// Between two looks at the lease.
@@ -31,6 +33,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long output is waited for whose command has ended: something that it has left may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+/// The exit code of a command of this executable that has met a fault of its own.
+const PANICKED: i32 = 101;
 /// Bytes that are read at once.
 const BUFFER: usize = 64 * 1024;
 
@@ -56,12 +60,12 @@ fn run(job: &Job) -> io::Result<()> {
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
     let order = job.order()?;
     let kept = Arc::new(Mutex::new(Kept { file: job.output_to_write()?, lost_bytes: 0, lost_why: None }));
-    let mut child = match start(&order) {
+    let mut child = match start(job, &order) {
         Ok(child) => child,
         Err(error) => {
             let folder = path(&order.folder);
             let why = if folder.is_dir() { error.to_string() } else { format!("there is no folder {} there", folder.display()) };
-            return job.write_end(&JobEnd { unstarted: Some(why), ..end(None, false, &kept) });
+            return job.write_end(&JobEnd { unstarted: Some(why), ..end(None, &kept) });
         }
     };
     let running = Arc::new(Mutex::new(Some(pid(&child))));
@@ -78,14 +82,17 @@ fn run(job: &Job) -> io::Result<()> {
     if let Some(from) = child.stderr.take() {
         reader(from, Stream::Err, &kept, reading);
     }
-    let (status, abandoned) = await_end(child, &running, job, Duration::from_secs(order.lease_s))?;
+    let id = child.id();
+    let (status, is_over) = await_end(child, &running, job, Duration::from_secs(order.lease_s))?;
+    // One that was killed could take nothing back, and end nothing; what holds its streams goes with it.
+    let cleared = (status.signal().is_some() || status.code() == Some(PANICKED)).then(|| Box::new(cleared::clear(job.state(), id)));
     // It comes to an end when both readers have let go of their side.
     let _end = read.recv_timeout(LAST_WORDS);
-    job.write_end(&end(Some(status), abandoned, &kept))
+    job.write_end(&JobEnd { lease_over_s: is_over.then_some(order.lease_s), cleared, ..end(Some(status), &kept) })
 }
 
 /// Starts the command with this executable. It ends by SIGINT where its warden is killed: it asks for that itself.
-fn start(order: &Order) -> io::Result<Child> {
+fn start(job: &Job, order: &Order) -> io::Result<Child> {
     let columns = order.screen.columns.map_or_else(String::new, |columns| columns.to_string());
     Command::new(std::env::current_exe()?)
         .arg(JOB_ARGUMENT)
@@ -93,6 +100,7 @@ fn start(order: &Order) -> io::Result<Child> {
         .arg(if order.screen.colour { "colour" } else { "plain" })
         .arg(&order.screen.again)
         .arg(serde_json::to_string(&order.screen.clock)?)
+        .arg(job.lease_over())
         .args(job::words(order))
         // Of the connection that started it, which it outlives: two connections must not differ for the program.
         .env_remove("SSH_CLIENT")
@@ -147,15 +155,16 @@ fn keep(kept: &mut Kept, stream: Stream, bytes: &[u8]) {
     kept.lost_bytes += bytes.len() as u64;
 }
 
-fn end(status: Option<ExitStatus>, abandoned: bool, kept: &Mutex<Kept>) -> JobEnd {
+fn end(status: Option<ExitStatus>, kept: &Mutex<Kept>) -> JobEnd {
     let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     JobEnd {
         code: status.and_then(|status| status.code()),
         signal: status.and_then(|status| status.signal()),
-        abandoned,
+        lease_over_s: None,
         unstarted: None,
         lost_bytes: kept.lost_bytes,
         lost_why: kept.lost_why.clone(),
+        cleared: None,
     }
 }
 
@@ -178,6 +187,10 @@ fn await_end(mut child: Child, running: &Arc<Mutex<Option<Pid>>>, job: &Job, lea
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Some(signal) = lease.look(Instant::now(), job.renewed().ok()) {
+            if lease.asked == 1 {
+                // Without the note it says that it was stopped, and not by what.
+                let _noted = job.note_lease_over();
+            }
             send(running, signal);
         }
     }

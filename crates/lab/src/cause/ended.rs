@@ -316,7 +316,7 @@ pub(super) fn starved(facts: &TrialFacts, row: &Starved) -> Cause {
 /// The user, Bystander, an instrument, the machine: what takes a trial out of the comparison before its own end is looked at.
 pub(super) fn outside(facts: &TrialFacts) -> Option<Cause> {
     if matches!(facts.stop_why(), Some(StopWhy::Interrupted)) {
-        return Some(cause("interrupted", CauseGroup::Harness, "interrupted", "stopped by the user before it could answer"));
+        return Some(cause("interrupted", CauseGroup::Harness, "interrupted", "stopped before it could answer"));
     }
     if let Some(error) = &facts.harness_error {
         return Some(cause(

@@ -73,9 +73,14 @@ impl<'a> Lanes<'a> {
             return;
         }
         if let Err(error) = self.place.setup(&self.plan, &self.run, &mut |body| self.record(None, body)) {
-            let end = if self.place.interrupted() { RunEnd::Interrupted } else { RunEnd::Broken { why: with_causes(&*error) } };
+            let end = if self.place.interrupted() { self.stopped() } else { RunEnd::Broken { why: with_causes(&*error) } };
             self.end(&mut self.lock(), Over::Ended(end));
         }
+    }
+
+    /// The end of a run that was told to stop.
+    fn stopped(&self) -> RunEnd {
+        self.place.why_interrupted().map_or(RunEnd::Interrupted, |why| RunEnd::Abandoned { why })
     }
 
     fn run_lanes(&self) {
@@ -105,7 +110,7 @@ impl<'a> Lanes<'a> {
                 return None;
             }
             if self.place.interrupted() {
-                self.end(&mut state, Over::Ended(RunEnd::Interrupted));
+                self.end(&mut state, Over::Ended(self.stopped()));
                 return None;
             }
             match step::next(state.recorder.ledger, lane) {

@@ -14,6 +14,9 @@ pub struct WatchedMemory {
     pub what: WatchedSubject,
     /// What ended it.
     pub ending: WatchEnding,
+    /// Why it was stopped, where the user has not asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// The exit code of the command; `None` where a signal ended it, and where no command was run.
     pub exit: Option<i32>,
     /// The signal that ended the command.
@@ -71,7 +74,7 @@ pub enum WatchEnding {
     ProcessEnded,
     /// The time that was asked for is over.
     TimeOver,
-    /// The user stopped it.
+    /// It was stopped, by the user or by what `why` says.
     Interrupted,
 }
 

@@ -57,7 +57,13 @@ fn ended(watched: &WatchedMemory) -> String {
     match (watched.ending, &watched.what) {
         (WatchEnding::CommandEnded, _) => format!("{what} ended with {status} after {after}"),
         (WatchEnding::ProcessEnded, _) => format!("{what} ended after {after} of watching"),
-        (WatchEnding::Interrupted, WatchedSubject::Command { .. }) => format!("{what} was stopped by you ({status}) after {after}"),
+        (WatchEnding::Interrupted, WatchedSubject::Command { .. }) => match &watched.why {
+            Some(why) => format!("{what} was stopped after {after} ({status}): {}", clean(why)),
+            None => format!("{what} was stopped by you ({status}) after {after}"),
+        },
+        (WatchEnding::Interrupted, _) if watched.why.is_some() => {
+            format!("{what}, watched for {after}, until {}", clean(watched.why.as_deref().unwrap_or_default()))
+        }
         (WatchEnding::Interrupted | WatchEnding::TimeOver, _) => format!("{what}, watched for {after}"),
     }
 }

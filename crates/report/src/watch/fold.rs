@@ -68,6 +68,7 @@ impl Watched {
             format: FORMAT,
             run: run.clone(),
             status,
+            why: end.and_then(|end| end.why.clone()),
             command: self.start.as_ref().map(|start| start.command.clone()).unwrap_or_default(),
             exit: end.and_then(|end| end.exit),
             signal: end.and_then(|end| end.signal),

@@ -51,7 +51,10 @@ fn ended(summary: &WatchSummary) -> String {
     };
     match summary.status {
         WatchStatus::Ended => format!("`{program}` ended with {status}{after}"),
-        WatchStatus::Interrupted => format!("`{program}` was stopped by you ({status}){after}"),
+        WatchStatus::Interrupted => match &summary.why {
+            Some(why) => format!("`{program}` was stopped{after} ({status}): {}", clean(why)),
+            None => format!("`{program}` was stopped by you ({status}){after}"),
+        },
         WatchStatus::Running => format!("`{program}` is still running"),
         WatchStatus::Killed => format!("`{program}`: Bystander was killed while it watched"),
     }

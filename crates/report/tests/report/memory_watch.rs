@@ -94,6 +94,7 @@ fn watched(gpus: usize) -> WatchedMemory {
         format: FORMAT,
         what: WatchedSubject::Command { pid: 812, command: vec!["python3".into(), "-m".into(), "sglang.launch_server".into()] },
         ending: WatchEnding::CommandEnded,
+        why: None,
         exit: Some(0),
         signal: None,
         wall_s: 63.0,
@@ -204,6 +205,10 @@ fn the_answer_fits_every_end() {
     assert!(first(&one).contains("ended with signal 9 after 63 s"), "{}", first(&one));
     one.ending = WatchEnding::Interrupted;
     assert!(first(&one).contains("was stopped by you (signal 9)"), "{}", first(&one));
+    one.why = Some("its lease of 10 s was over".into());
+    assert!(first(&one).contains("was stopped after 63 s (signal 9): its lease of 10 s was over"), "{}", first(&one));
+    one.what = WatchedSubject::Machine;
+    assert!(first(&one).contains("watched for 63 s, until its lease of 10 s was over"), "{}", first(&one));
     one.what = WatchedSubject::Process { pid: 4, title: "evil \u{1b}[31m".into() };
     one.ending = WatchEnding::ProcessEnded;
     assert!(first(&one).starts_with("pid 4 (`evil \\u{1b}[31m`) ended after 63 s of watching"), "{}", first(&one));

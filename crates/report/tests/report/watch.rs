@@ -65,7 +65,7 @@ struct Course {
 
 impl Course {
     fn of(probe: WatchProbe) -> Self {
-        let end = WatchEnd { exit: Some(0), signal: None, interrupted: false, wall_s: 2.0, left: None, trouble: None };
+        let end = WatchEnd { exit: Some(0), signal: None, interrupted: false, why: None, wall_s: 2.0, left: None, trouble: None };
         Self { probes: vec![probe], hits: Vec::new(), receipts: Vec::new(), end: Some(end) }
     }
 
@@ -135,6 +135,17 @@ fn rows_stand_in_columns_that_the_first_one_knows() {
         0.000000  rank 3       kv\u{1b}[31m  x=None
     "#);
     assert!(!text.contains('\x1b'), "nothing that a program captured moves the cursor");
+}
+
+#[test]
+fn what_was_stopped_says_by_whom() {
+    let mut course = story();
+    let first = |course: &Course| watch_text(&course.summary(), &Style::default(), "").split_whitespace().collect::<Vec<_>>().join(" ");
+    course.end = course.end.map(|end| WatchEnd { interrupted: true, exit: None, signal: Some(2), ..end });
+    assert!(first(&course).starts_with("`python3 -m engine` was stopped by you (signal 2 (SIGINT)) after 2 s:"), "{}", first(&course));
+    course.end = course.end.map(|end| WatchEnd { why: Some("its lease of 10 s was over".into()), ..end });
+    let said = first(&course);
+    assert!(said.starts_with("`python3 -m engine` was stopped after 2 s (signal 2 (SIGINT)): its lease of 10 s was over"), "{said}");
 }
 
 #[test]

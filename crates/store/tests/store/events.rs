@@ -110,6 +110,7 @@ fn a_run_and_its_first_events_are_recorded_together_and_its_status_follows_the_e
     let status = |store: &Store| store.run(&RunId("b".into())).expect("reads").expect("there").status;
     let ends = [
         (RunEnd::Interrupted, RunStatus::Interrupted),
+        (RunEnd::Abandoned { why: String::new() }, RunStatus::Interrupted),
         (RunEnd::Gated { why: String::new() }, RunStatus::Gated),
         (RunEnd::Invalid { why: String::new() }, RunStatus::Invalid),
         (RunEnd::Broken { why: String::new() }, RunStatus::Broken),

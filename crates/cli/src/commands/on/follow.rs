@@ -36,6 +36,12 @@ pub(super) struct Session {
     signals: &'static Pending,
     /// Signals that were passed on, and of which the far end has not said yet that it has them.
     unconfirmed: VecDeque<i32>,
+    /// How long the link was away, where that it is there again was not said yet.
+    away: Option<Duration>,
+    /// Whether a link that breaks is not made anew: all that matters is here.
+    leaving: bool,
+    /// Signals that were passed on so far.
+    passed_on: u64,
     say: Box<dyn Fn(&str)>,
 }
 
@@ -54,7 +60,18 @@ impl Session {
         let signals = Pending::take_over()?;
         options.halt = signals.flag();
         let opened = link.opened().clone();
-        Ok(Self { address, options, link: Some(link), opened, signals, unconfirmed: VecDeque::new(), say })
+        Ok(Self {
+            address,
+            options,
+            link: Some(link),
+            opened,
+            signals,
+            unconfirmed: VecDeque::new(),
+            away: None,
+            leaving: false,
+            passed_on: 0,
+            say,
+        })
     }
 
     /// What is known of the far end.
@@ -64,10 +81,35 @@ impl Session {
 
     /// The link, made again where it broke.
     pub(super) fn link(&mut self) -> Result<&mut Link, Failure> {
+        self.connect()?;
+        if let Some(away) = self.away.take() {
+            (self.say)(&back(&self.address, away, ""));
+        }
+        let without = self.without();
+        self.link.as_mut().ok_or(without)
+    }
+
+    fn connect(&mut self) -> Result<(), Failure> {
         if self.link.is_none() {
+            if self.leaving {
+                return Err(self.without());
+            }
             self.link = Some(self.again()?);
         }
-        self.link.as_mut().ok_or_else(|| Failure::environment("failed to connect"))
+        Ok(())
+    }
+
+    fn without(&self) -> Failure {
+        Failure::environment(format!("the connection to {} broke", self.address.machine()))
+    }
+
+    /// From now on a link that breaks is not made anew, and a signal ends every wait for it.
+    pub(super) fn leave(&mut self) {
+        self.leaving = true;
+        let halt = self.signals.flag();
+        if let Some(link) = &mut self.link {
+            link.halt_by(halt);
+        }
     }
 
     /// Connects again, for as long as it takes: the far end goes on meanwhile, and stops by itself in the end. Only Ctrl-C ends it.
@@ -77,11 +119,7 @@ impl Session {
         loop {
             match Link::connect(&self.address, &self.options, &mut |_| {}) {
                 Ok(link) => {
-                    (self.say)(&format!(
-                        "{}: there again after {:.0} s; nothing is lost",
-                        self.address.machine(),
-                        begun.elapsed().as_secs_f64()
-                    ));
+                    self.away = Some(begun.elapsed());
                     return Ok(link);
                 }
                 Err(LinkError::Halted) => return Err(self.left_alone()),
@@ -121,14 +159,37 @@ impl Session {
 
     /// Follows a command; `printed` is also told how far in all that it prints each piece reaches.
     pub(super) fn follow(&mut self, job: &str, from: u64, printed: &mut dyn FnMut(Stream, &[u8], u64)) -> Result<Standing, Failure> {
+        let standing = self.follow_to_end(job, from, printed)?;
+        // One that came too late for the command is meant for what follows.
+        self.unconfirmed.drain(..).for_each(|signal| self.signals.add(signal));
+        Ok(standing)
+    }
+
+    /// Ends a command by a signal, and waits until it has ended; what it prints is not looked at. A signal to this process is passed on as well, and then
+    /// is a failure.
+    pub(super) fn end(&mut self, job: &str, signal: i32) -> Result<Standing, Failure> {
+        self.unconfirmed.push_back(signal);
+        let before = self.passed_on;
+        let standing = self.follow_to_end(job, 0, &mut |_, _, _| {})?;
+        self.unconfirmed.clear();
+        if self.passed_on > before {
+            let on = self.address.machine();
+            return Err(Failure::interrupted(format!(
+                "interrupted while a command on {on} was being ended: it has ended, and no other was begun"
+            )));
+        }
+        Ok(standing)
+    }
+
+    fn follow_to_end(&mut self, job: &str, from: u64, printed: &mut dyn FnMut(Stream, &[u8], u64)) -> Result<Standing, Failure> {
         let mut at = from;
         loop {
-            self.link()?;
+            self.connect()?;
             let error = match self.follow_on(job, &mut at, printed) {
                 Ok(standing) => return Ok(standing),
                 Err(error) => error,
             };
-            self.lost(&error)?;
+            self.lost(&error, "what runs there goes on; ")?;
         }
     }
 
@@ -142,21 +203,26 @@ impl Session {
         }
         let mut arrived = Vec::new();
         loop {
+            if self.leaving && self.signals.is_any_within(Duration::ZERO) {
+                return Err(LinkError::Halted);
+            }
             while let Some(signal) = self.signals.next() {
+                self.passed_on += 1;
                 self.unconfirmed.push_back(signal);
                 link.say(&Ask::Signal { job: job.to_owned(), signal }, &[])?;
             }
             match link.hear(LOOK)? {
+                Some((Told::Found { standing, .. }, _)) => {
+                    if let Some(away) = self.away.take() {
+                        (self.say)(&back(&self.address, away, meanwhile(standing.as_ref())));
+                    }
+                }
                 Some((Told::Output { .. }, body)) => {
                     arrived.extend(body);
                     let taken = take(&arrived, at, printed).map_err(|_| LinkError::Confused)?;
                     arrived.drain(..taken);
                 }
-                Some((Told::Ended { standing, .. }, _)) => {
-                    // One that came too late for the command is meant for what follows.
-                    self.unconfirmed.drain(..).for_each(|signal| self.signals.add(signal));
-                    return Ok(standing);
-                }
+                Some((Told::Ended { standing, .. }, _)) => return Ok(standing),
                 Some((Told::Signalled { reached: true }, _)) => drop(self.unconfirmed.pop_front()),
                 Some((Told::Signalled { reached: false }, _)) => {}
                 Some(_) => return Err(LinkError::Confused),
@@ -170,24 +236,69 @@ impl Session {
         loop {
             match act(self.link()?) {
                 Ok(done) => return Ok(done),
-                Err(error) => self.lost(&error)?,
+                Err(error) => self.lost(&error, "")?,
             }
         }
     }
 
     /// Takes that the link is lost; a failure where another one does not help.
-    pub(super) fn lost(&mut self, error: &LinkError) -> Result<(), Failure> {
-        if !error.may_pass() {
+    pub(super) fn lost(&mut self, error: &LinkError, meanwhile: &str) -> Result<(), Failure> {
+        if !error.may_pass() || self.leaving {
             return Err(Failure::environment(format!("failed to go on with {}", self.address.machine())).because(error));
         }
         self.link = None;
-        (self.say)(&format!("{}: the connection broke ({error}); the command goes on there, trying again", self.address.machine()));
+        (self.say)(&format!("{}: the connection broke ({error}); {meanwhile}trying again", self.address.machine()));
         Ok(())
     }
 
-    /// Removes what there is of a command that has ended.
-    pub(super) fn forget(&mut self, job: &str) -> Result<(), Failure> {
-        self.retried(&mut |link| link.ask(&Ask::Forget { job: job.to_owned() }, &[]).map(drop))
+    /// Whether a signal was passed on to a command.
+    pub(super) fn has_passed_on(&self) -> bool {
+        self.passed_on > 0
+    }
+
+    /// Ends the connection.
+    pub(super) fn close(&mut self) {
+        self.link = None;
+    }
+
+    /// Removes what there is of a command that has ended, and gives whether it is gone: no lost link is made anew for that, and a signal ends it.
+    pub(super) fn forget(&mut self, job: &str) -> bool {
+        let halt = self.signals.flag();
+        let Some(link) = &mut self.link else { return false };
+        link.halt_by(halt);
+        let asked = link.ask(&Ask::Forget { job: job.to_owned() }, &[]);
+        if !self.leaving {
+            link.halt_by_nothing();
+        }
+        match asked {
+            Ok(_) => true,
+            Err(error) => {
+                // What follows must not wait for what will not come.
+                if error.may_pass() {
+                    self.link = None;
+                }
+                false
+            }
+        }
+    }
+}
+
+/// What is said of a link that is there again, and of what that shows.
+fn back(address: &Address, away: Duration, shows: &str) -> String {
+    format!("{}: there again after {:.0} s{shows}", address.machine(), away.as_secs_f64())
+}
+
+/// What became of a command while nobody here heard of it, as the end of a sentence.
+fn meanwhile(standing: Option<&Standing>) -> &'static str {
+    match standing {
+        Some(Standing::Running) => "; the command has gone on there, and nothing is lost",
+        Some(Standing::Ended(end)) if end.lease_over_s.is_some() => "; the command was ended there, since its lease was over",
+        Some(Standing::Ended(end)) if end.code.is_some() && end.cleared.is_none() && end.lost_why.is_none() => {
+            "; the command has ended there meanwhile, and nothing is lost"
+        }
+        Some(Standing::Ended(_)) => "; the command was ended there meanwhile",
+        Some(Standing::Lost) => "; whoever looked after the command there is gone",
+        None => "; there is no such command any more",
     }
 }
 
@@ -230,6 +341,15 @@ pub(super) fn unconnected(address: &Address, config: Option<&Path>, error: &Link
         }
         LinkError::NoAgent { .. } => failure.hint(format!("install bystander {} there, on the PATH of `{ssh}`", env!("CARGO_PKG_VERSION"))),
         LinkError::Failed { .. } => failure.hint("mend that there, and run the same command again"),
-        _ => failure.hint(format!("look whether `{ssh}` connects")),
+        LinkError::Unreachable { .. } | LinkError::Halted => failure.hint(format!("look whether `{ssh}` connects")),
+        LinkError::Broken(_) => failure.hint("ssh had connected, and the connection was lost; nothing was begun there: run the same command again"),
+        LinkError::Silent { .. } => failure.hint(format!(
+            "the machine may be overloaded or its home directory hang, or what its shell runs at its start may wait for something: look at it with `{ssh}`"
+        )),
+        LinkError::Scratch(_) => failure.hint("name a directory that can be written to with TMPDIR"),
+        LinkError::Local(_) => failure.hint("mend that here: nothing was sent"),
+        LinkError::Confused => {
+            failure.hint("something between both ends, or in the start of the shell there, writes among what they say: run the same command again")
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `near` | the name that this state directory has at far ends |
-//! | `jobs/NAME.json` | a command that was started there and whose end has not been taken |
+//! | `jobs/NAME.json` | a command that was asked for there and whose end was not told ([`super::jobs`]) |
 //! | `experiments/SHA256.toml` | an experiment that was sent, without its secrets |
 //! | `hosts/HASH.json` | a machine that was used, and the live edits that it had when it was last asked |
 
@@ -20,10 +20,10 @@ use bystander_model::address::Address;
 use bystander_model::patch::{HostEdits, PatchReport};
 use bystander_store::state::write_once;
 use bystander_store::{StateDir, output::sha256_hex};
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::follow::Session;
+use super::jobs::{Jobs, lock, new_name};
 use super::signals::Pending;
 use crate::failure::{Failure, Kind};
 use crate::output::Output;
@@ -31,18 +31,6 @@ use crate::state;
 
 /// Between two looks whether another process is done.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// A command that was started there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Job {
-    pub(super) job: String,
-    /// The machine and folder.
-    pub(super) address: String,
-    /// What it was: the hash of its words and files.
-    pub(super) what: String,
-    /// How much of what it printed was printed here.
-    pub(super) printed: u64,
-}
 
 /// A machine that was used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -107,24 +95,9 @@ impl Near {
         self.state.as_ref().ok_or_else(|| Failure::environment("failed to find the state directory"))
     }
 
-    /// A name for a command that nobody has used.
-    pub(super) fn new_job(&self, verb: &str) -> String {
-        let now = u64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(0);
-        format!("{verb}-{now:x}-{:x}", std::process::id())
-    }
-
-    /// The command that was started there as this one and whose end has not been taken.
-    pub(super) fn unfinished(&self, address: &Address, what: &str) -> Option<Job> {
-        let entries = fs::read_dir(self.folder.join("jobs")).into_iter().flatten().flatten();
-        let jobs = entries.filter_map(|entry| serde_json::from_slice::<Job>(&fs::read(entry.path()).ok()?).ok());
-        let address = address.to_string();
-        jobs.filter(|job| job.address == address && job.what == what).max_by(|one, other| one.job.cmp(&other.job))
-    }
-
-    /// Keeps how far a command has come.
-    pub(super) fn keep(&self, job: &Job) -> Result<(), Failure> {
-        let to = self.folder.join("jobs").join(format!("{}.json", job.job));
-        write(&to, job)
+    /// What was asked for and not told.
+    pub(super) fn jobs(&self) -> Jobs {
+        Jobs::at(self.folder.join("jobs"))
     }
 
     /// Waits until no other process here does the same, and keeps others out until the file that is returned is closed; a signal ends the wait.
@@ -139,21 +112,6 @@ impl Near {
         }
     }
 
-    /// Takes a command over for this process; a failure where another one follows it.
-    pub(super) fn follow(&self, job: &Job) -> Result<fs::File, Failure> {
-        lock(&self.folder.join("jobs").join(format!("{}.lock", job.job)))?.ok_or_else(|| {
-            Failure::user("failed to follow the command there: another process here follows it already")
-                .hint("wait until it ends, or use another --state DIR for one that is not the same")
-        })
-    }
-
-    /// Takes a command away whose end was taken.
-    pub(super) fn done(&self, job: &str) {
-        let _unlocked = fs::remove_file(self.folder.join("jobs").join(format!("{job}.lock")));
-        // One that stays is looked for there, and found lost.
-        let _gone = fs::remove_file(self.folder.join("jobs").join(format!("{job}.json")));
-    }
-
     /// Keeps that a machine is used, before anything is done there.
     pub(super) fn know(&self, address: &Address, config: Option<&Path>) -> Result<(), Failure> {
         if self.is_passing {
@@ -166,7 +124,7 @@ impl Near {
 
     /// Asks a machine for its live edits, and keeps what it says; where it says nothing, what was known stays.
     pub(super) fn remember(&self, session: &mut Session, address: &Address) {
-        let Ok(report) = ask(session, self) else { return };
+        let Ok(report) = ask(session) else { return };
         let to = self.host(address);
         if let Some(known) = read(&to) {
             // What is not kept is asked for again.
@@ -193,7 +151,7 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
         let Ok(address) = known.address.parse::<Address>() else { continue };
         // Nothing is copied there only to ask.
         let options = Options { config: known.config.clone(), upload: false, near: near.name.clone(), halt: Arc::default() };
-        let asked = Session::open(address.clone(), options, output).and_then(|mut session| ask(&mut session, &near));
+        let asked = Session::open(address.clone(), options, output).and_then(|mut session| ask(&mut session));
         found.push(match asked {
             Ok(report) => {
                 let kept = Known { asked: Some(jiff::Timestamp::now()), report: Some(report.clone()), ..known };
@@ -213,18 +171,18 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
 }
 
 /// Asks a machine for its live edits.
-fn ask(session: &mut Session, near: &Near) -> Result<PatchReport, Failure> {
+fn ask(session: &mut Session) -> Result<PatchReport, Failure> {
     let words = ["--json", "--state"].map(Word::of).into_iter().chain([Word::of(session.opened().state.clone())]);
     let words = words.chain(["patch", "status"].map(Word::of)).collect();
     let screen = Screen { clock: session.link()?.offset(), ..Screen::default() };
-    let start = Start { job: near.new_job("status"), words, screen, folder: None, lease_s: 60, taken_up: false };
+    let start = Start { job: new_name("status"), words, screen, folder: None, lease_s: 60, taken_up: false };
     let mut said = Vec::new();
     let standing = session.carry_out(&start, &[], 0, &mut |stream, bytes| {
         if stream == Stream::Out {
             said.extend(bytes);
         }
     })?;
-    session.forget(&start.job)?;
+    session.forget(&start.job);
     let unreadable = || Failure::environment("failed to read the live edits there");
     match standing {
         // Nothing else than Ctrl-C here sends it signals.
@@ -237,22 +195,12 @@ fn ask(session: &mut Session, near: &Near) -> Result<PatchReport, Failure> {
     serde_json::from_slice(&said).map_err(|error| unreadable().because(&error))
 }
 
-/// Locks a file until what is returned is closed; `None` where another process has it.
-fn lock(path: &Path) -> Result<Option<fs::File>, Failure> {
-    let file = fs::File::options().create(true).truncate(false).write(true).open(path).map_err(|error| unwritable(path, &error))?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(errno) => Err(unwritable(path, &errno.into())),
-    }
-}
-
 fn read(file: &Path) -> Option<Known> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
 /// Writes a file, whole or not at all.
-fn write(to: &Path, value: &impl Serialize) -> Result<(), Failure> {
+pub(super) fn write(to: &Path, value: &impl Serialize) -> Result<(), Failure> {
     let part = to.with_extension("part");
     let written = serde_json::to_vec_pretty(value).map_err(io::Error::from).and_then(|bytes| fs::write(&part, bytes));
     written.and_then(|()| fs::rename(&part, to)).map_err(|error| unwritable(to, &error))

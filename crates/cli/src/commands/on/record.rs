@@ -4,27 +4,26 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bystander_host::remote::job::Stream;
-use bystander_host::remote::message::{Ask, Standing, Word};
+use bystander_host::remote::message::{Standing, Word};
 use bystander_host::remote::mirror::{Mirror, MirrorError, RanOn, file_there};
 use bystander_lab::ledger::Ledger;
 use bystander_lab::summary;
 use bystander_model::report::Report;
-use bystander_store::output::sha256_hex;
 
+use super::ending::Again;
 use super::follow::Session;
-use super::near::{Job, Near};
-use super::{Experiment, Wanted, code, start, words};
+use super::near::Near;
+use super::there::{Asked, There, what};
+use super::{Experiment, Wanted, words};
 use crate::args::{Args, RunArgs};
 use crate::commands::Place;
 use crate::failure::Failure;
 use crate::output::{Output, clock};
 use crate::{answered, other_runs, state};
 
-/// Between two notes of how much was printed: so much may be printed again where this process is killed.
-const NOTE: Duration = Duration::from_millis(200);
 /// What is to be done about a record that has not come back.
 const STAYS_THERE: &str = "it stays there; the same command brings it back";
 /// Bytes of a report there that are kept: it is printed only where there is nothing to tell from here.
@@ -34,16 +33,6 @@ const MOST_SAID: usize = 8 << 20;
 pub(super) struct Sent {
     pub(super) asked: Asked,
     counts_as: PathBuf,
-}
-
-/// What is asked for.
-pub(super) struct Asked {
-    pub(super) words: Vec<Word>,
-    pub(super) body: Vec<u8>,
-    /// The hash of what makes it another command.
-    what: String,
-    /// Whether one that was begun is left alone.
-    anew: bool,
 }
 
 /// What is sent of a run.
@@ -62,11 +51,12 @@ pub(super) fn sent(args: &Args, run: &RunArgs, experiment: &Experiment, wanted: 
     let what = what(&words, &body);
     let flags = [(args.json, "--json"), (run.why, "--why"), (run.new, "--new"), (run.dry_run, "--dry-run")];
     words.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| Word::of(flag)));
-    Sent { asked: Asked { words, body, what, anew: run.new }, counts_as }
+    let asked = Asked { verb: "run", words, body, what, anew: run.new, again: Again::GoesOn, is_answer: false };
+    Sent { asked, counts_as }
 }
 
 /// Runs an experiment there.
-pub(super) fn run(args: &Args, run: &RunArgs, experiment: &Experiment, mut there: There<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Args, run: &RunArgs, experiment: &Experiment, there: &mut There<'_>) -> Result<ExitCode, Failure> {
     let Sent { asked, counts_as } = sent(args, run, experiment, there.wanted, there.session);
     experiment.keep(there.near.state()?)?;
     there.tell_clock()?;
@@ -84,39 +74,24 @@ pub(super) fn run(args: &Args, run: &RunArgs, experiment: &Experiment, mut there
         }
         _ => {
             output.passed_on(true, &said);
-            code(&standing, wanted)
+            there.code(&standing, Again::GoesOn)
         }
     }
 }
 
 /// Whether the command has come to the end that its report tells of.
 fn has_answered(standing: &Standing) -> bool {
-    matches!(standing, Standing::Ended(end) if matches!(end.code, Some(0 | 1 | 2 | 130)) && !end.abandoned && end.lost_why.is_none())
+    matches!(standing, Standing::Ended(end) if matches!(end.code, Some(0 | 1 | 2 | 130)) && end.lease_over_s.is_none() && end.lost_why.is_none())
 }
 
 /// Watches a command there.
-pub(super) fn watch(mut there: There<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn watch(there: &mut There<'_>) -> Result<ExitCode, Failure> {
     let (words, body) = words::typed(std::env::args_os().skip(1), &there.session.opened().state)?;
-    let asked = Asked { what: what(&words, &body), words, body, anew: false };
+    let (words, anew) = words::without(words, "--new");
+    let what = what(&words, &body);
+    let asked = Asked { verb: "watch", words, body, what, anew, again: Again::Recorded, is_answer: false };
     let standing = there.carry_out(&asked, &mut |stream, bytes, output| output.passed_on(stream == Stream::Out, bytes))?;
-    code(&standing, there.wanted)
-}
-
-/// The hash of what is asked for.
-fn what(words: &[Word], body: &[u8]) -> String {
-    let words = serde_json::to_vec(words).unwrap_or_default();
-    sha256_hex(&[words.as_slice(), body].concat())
-}
-
-/// What comes of each piece that a command prints.
-type Shown<'a> = &'a mut dyn FnMut(Stream, &[u8], &mut Output);
-
-/// Where a command that leaves a record is carried out, and where its record comes to.
-pub(super) struct There<'a> {
-    pub(super) wanted: &'a Wanted,
-    pub(super) near: &'a Near,
-    pub(super) session: &'a mut Session,
-    pub(super) output: &'a mut Output,
+    there.code(&standing, Again::Recorded)
 }
 
 impl There<'_> {
@@ -131,54 +106,8 @@ impl There<'_> {
         Ok(())
     }
 
-    /// Starts a command or finds it again, follows it to its end, and brings its record back.
-    fn carry_out(&mut self, asked: &Asked, shown: Shown<'_>) -> Result<Standing, Failure> {
-        let found = if asked.anew { None } else { self.near.unfinished(&self.wanted.address, &asked.what) };
-        if let Some(job) = found {
-            let _followed = self.near.follow(&job)?;
-            let on = self.wanted.address.machine();
-            self.output.say(&format!("the same command was started on {on} before: it is taken up where it was"));
-            let standing = self.finish(job, shown)?;
-            if matches!(&standing, Standing::Ended(end) if !end.abandoned) {
-                return Ok(standing);
-            }
-            self.output.say("it was stopped there meanwhile: it is started again, and goes on with what was recorded");
-        }
-        let clock = self.session.link()?.offset();
-        let start = start(self.near.new_job("job"), asked.words.clone(), true, clock, self.wanted, self.near, self.output);
-        let job = Job { job: start.job.clone(), address: self.wanted.address.to_string(), what: asked.what.clone(), printed: 0 };
-        // Before anything is there that would have to be found again.
-        self.near.keep(&job)?;
-        let _followed = self.near.follow(&job)?;
-        self.session.retried(&mut |link| link.ask(&Ask::Start(start.clone()), &asked.body).map(drop))?;
-        self.finish(job, shown)
-    }
-
-    /// Follows a command to its end, and takes its end: the record comes back, and nothing stays there that would be asked for again.
-    fn finish(&mut self, mut job: Job, shown: Shown<'_>) -> Result<Standing, Failure> {
-        let standing = self.follow(&mut job, shown)?;
-        self.bring_back().map_err(|failure| self.unless_halted(failure))?;
-        self.session.forget(&job.job)?;
-        self.near.done(&job.job);
-        Ok(standing)
-    }
-
-    fn follow(&mut self, job: &mut Job, shown: Shown<'_>) -> Result<Standing, Failure> {
-        let mut noted = Instant::now();
-        let (name, from) = (job.job.clone(), job.printed);
-        self.session.follow(&name, from, &mut |stream, bytes, at| {
-            shown(stream, bytes, self.output);
-            job.printed = at;
-            if noted.elapsed() >= NOTE {
-                noted = Instant::now();
-                // What is not noted is printed again, at worst.
-                let _noted = self.near.keep(job);
-            }
-        })
-    }
-
     /// Brings the record back: events, and files.
-    fn bring_back(&mut self) -> Result<(), Failure> {
+    pub(super) fn bring_back(&mut self) -> Result<(), Failure> {
         let state = self.near.state()?;
         // Two commands that end at once would write the same files.
         let _alone = self.near.alone("record", self.session.signals())?;
@@ -189,7 +118,7 @@ impl There<'_> {
             let link = self.session.patient()?;
             match mirror.events(link).and_then(|_| mirror.files(link)) {
                 Ok(()) => return Ok(()),
-                Err(MirrorError::Link(error)) => self.session.lost(&error)?,
+                Err(MirrorError::Link(error)) => self.session.lost(&error, "")?,
                 Err(error) => {
                     return Err(Failure::environment(format!("failed to bring the record back from {machine}"))
                         .because(&error)
@@ -200,7 +129,7 @@ impl There<'_> {
     }
 
     /// A failure while the record came back, or that somebody wanted no more of it.
-    fn unless_halted(&self, failure: Failure) -> Failure {
+    pub(super) fn unless_halted(&self, failure: Failure) -> Failure {
         if !self.session.signals().is_any_within(Duration::ZERO) {
             return failure;
         }

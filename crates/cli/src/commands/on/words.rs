@@ -51,6 +51,16 @@ pub(super) fn typed(words: impl IntoIterator<Item = OsString>, state: &Path) -> 
     Ok((sent, body))
 }
 
+/// The words without an option that has no value, and whether it was among them; words after `--` are none of ours.
+pub(super) fn without(words: Vec<Word>, option: &str) -> (Vec<Word>, bool) {
+    let own = words.iter().position(|word| *word == Word::of("--")).unwrap_or(words.len());
+    let count = words.len();
+    let rest: Vec<Word> =
+        words.into_iter().enumerate().filter(|(at, word)| *at >= own || *word != Word::of(option)).map(|(_, word)| word).collect();
+    let was_there = rest.len() < count;
+    (rest, was_there)
+}
+
 /// A file whose text is meant: one that would be refused there is refused here, by its own name.
 fn text(file: &Path, body: &mut Vec<u8>) -> Result<Word, Failure> {
     let text = text_of(file).map_err(|failure| failure.hint("files for their text are read here, all other paths there"))?;
@@ -80,7 +90,7 @@ mod tests {
 
     use bystander_host::remote::message::Word;
 
-    use super::typed;
+    use super::{typed, without};
 
     fn sent(words: &[&str]) -> Vec<String> {
         let (sent, _) = typed(words.iter().map(OsString::from), Path::new("/far")).expect("sent");
@@ -111,6 +121,14 @@ mod tests {
             "y",
         ];
         assert_eq!(sent(&words), ["--state", "/far", "watch", "-p", "m:f {x}", "--", "x", "--on", "y"]);
+    }
+
+    #[test]
+    fn an_option_of_the_near_end_is_taken_out_and_a_word_of_the_program_is_not() {
+        let words = |words: &[&str]| words.iter().map(Word::of).collect::<Vec<_>>();
+        let (rest, was_there) = without(words(&["watch", "--new", "--", "x", "--new"]), "--new");
+        assert_eq!((rest, was_there), (words(&["watch", "--", "x", "--new"]), true));
+        assert!(!without(words(&["watch", "--", "--new"]), "--new").1);
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Recording {
     /// Ends without a word on the screen, since nothing was launched; the record says why.
     pub(super) fn fail(mut self, why: &str) {
         let trouble = Some(format!("it was not launched: failed to {why}"));
-        let end = WatchEnd { exit: None, signal: None, interrupted: false, wall_s: 0.0, left: None, trouble };
+        let end = WatchEnd { exit: None, signal: None, interrupted: false, why: None, wall_s: 0.0, left: None, trouble };
         // Where the record takes nothing, the failure itself is what is told.
         let _ = self.record(now(), EventBody::Watch(WatchEvent::Ended(end)));
         self.hits.abandon();

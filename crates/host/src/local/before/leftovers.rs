@@ -12,7 +12,8 @@ use bystander_supervise::sweep;
 
 use super::grounds::Entered;
 use super::{finding, words};
-use crate::local::{LocalPlace, owner_is_gone};
+use crate::local::LocalPlace;
+use crate::local::left::owner_is_gone;
 
 /// Every leftover that is alive, and what was ended: what carries the marker of a run whose process is gone is ended here as by the next start of any run.
 pub(super) fn alive(plan: &Plan, order: &TrialOrder, place: &LocalPlace, entered: &Entered<'_>) -> (Vec<Contamination>, Vec<String>) {

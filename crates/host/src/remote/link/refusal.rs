@@ -9,10 +9,17 @@ use super::LinkError;
 /// What SSH says where the host's key is not the known one.
 const OF_KEY: [&str; 3] = ["Host key verification failed", "HOST IDENTIFICATION HAS CHANGED", "host key is known"];
 
+/// What is said where SSH says nothing.
+const SILENT: &str = "ssh ended without a word: the connection was cut, or ssh was killed";
+
 /// Why there is no connection.
 pub(super) fn unconnected(error: &openssh::Error) -> LinkError {
-    let openssh::Error::Connect(source) = error else {
-        return LinkError::Local(io::Error::other(with_causes(error)));
+    let source = match error {
+        openssh::Error::Connect(source) => source,
+        openssh::Error::Master(_) | openssh::Error::Disconnected | openssh::Error::RemoteProcessTerminated => {
+            return LinkError::Broken(with_causes(error));
+        }
+        _ => return LinkError::Local(io::Error::other(with_causes(error))),
     };
     if source.kind() == io::ErrorKind::NotFound {
         return LinkError::Local(io::Error::other("there is no `ssh` on the PATH: install the OpenSSH client"));
@@ -36,7 +43,7 @@ fn of_text(text: &str) -> LinkError {
     } else if said.contains("Permission denied") || said.contains("Too many authentication failures") {
         LinkError::Refused { said }
     } else {
-        LinkError::Unreachable { said: if said.is_empty() { "ssh gave no reason".to_owned() } else { said } }
+        LinkError::Unreachable { said: if said.is_empty() { SILENT.to_owned() } else { said } }
     }
 }
 
@@ -52,7 +59,7 @@ fn changed_key(lines: &[&str]) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LinkError, of_text};
+    use super::{LinkError, SILENT, of_text};
 
     #[test]
     fn a_changed_key_is_told_with_its_place() {
@@ -74,6 +81,6 @@ mod tests {
             of_text("No ED25519 host key is known for [h]:22 and you have requested strict checking.\nHost key verification failed.\n");
         assert!(matches!(unknown, LinkError::HostKey { remove: None, .. }));
         assert!(matches!(of_text("u@h: Permission denied (publickey).\n"), LinkError::Refused { .. }));
-        assert!(matches!(of_text(""), LinkError::Unreachable { said } if said == "ssh gave no reason"));
+        assert!(matches!(of_text(""), LinkError::Unreachable { said } if said == SILENT));
     }
 }

@@ -12,11 +12,13 @@ use openssh::{Session, Stdio};
 
 use super::{Doing, LinkError};
 use crate::remote::agent::ARGUMENT;
-use crate::remote::message::{GREETING, PROTOCOL, VERSION};
+use crate::remote::message::{GREETING, NOBODY, PROTOCOL, VERSION};
 use crate::remote::upload;
 
 /// How long the agent may take to say that it is there, shells' starts included.
 const GREET: Duration = Duration::from_secs(30);
+/// How long SSH may take to say how it ended what has closed its standard output.
+const ENDING: Duration = Duration::from_secs(5);
 /// Bytes that a shell may print before the agent is there.
 const MOST_NOISE: usize = 256 * 1024;
 /// Bytes of the last words of the far end that are kept.
@@ -43,7 +45,10 @@ pub(super) fn start(doing: &Doing<'_>, session: &Arc<Session>) -> Result<Started
     let (far_out, near_out) = pipe()?;
     let (far_err, near_err) = pipe()?;
     // On one line: a csh that is somebody's login shell takes no text over several.
-    let script = format!("b={}; [ -x \"$b\" ] || b=bystander; exec \"$b\" {}", upload::place()?, ARGUMENT);
+    let script = format!(
+        "b={}; [ -x \"$b\" ] || b=$(command -v bystander) || {{ echo {GREETING}{NOBODY}; exit; }}; exec \"$b\" {ARGUMENT}",
+        upload::place()?
+    );
     let mut command = Arc::clone(session).arc_command("sh");
     command.arg("-c").arg(script);
     command.stdin(Stdio::from(near_in)).stdout(Stdio::from(near_out)).stderr(Stdio::from(near_err));
@@ -64,19 +69,40 @@ pub(super) fn start(doing: &Doing<'_>, session: &Arc<Session>) -> Result<Started
         Some(Ok((Greeted::Agent { version, .. }, _))) => {
             Ok(Started::Not(format!("bystander there has version {version}, this one {VERSION}")))
         }
+        Some(Ok((Greeted::Missing, _))) => Ok(Started::Not("there is no bystander there".to_owned())),
         Some(Ok((Greeted::Nobody { noise }, _))) => {
+            let by_itself = ended_by_itself(doing, agent)?;
             let said = last_words.when_ended();
-            let missing = said.contains("not found") || said.contains("No such file");
-            Ok(Started::Not(match (said.lines().last(), noise) {
-                (Some(_), _) if missing => "there is no bystander there".to_owned(),
+            let last = said.lines().last();
+            if !by_itself {
+                let why = last.map_or_else(String::new, |last| format!(": {last}"));
+                return Err(LinkError::Broken(format!("the connection ended before bystander there had answered{why}")));
+            }
+            Ok(Started::Not(match (last, noise) {
                 (Some(last), _) => format!("bystander there says: {last}"),
                 (None, Some(noise)) => format!("there is no bystander there; what is said instead: {noise}"),
-                (None, None) => "there is no bystander there".to_owned(),
+                (None, None) => "what was started there ended without a word".to_owned(),
             }))
         }
         Some(Err(error)) => Err(LinkError::Broken(error.to_string())),
-        None => Err(LinkError::Broken(format!("the agent has not answered for {} s", GREET.as_secs()))),
+        None => Err(LinkError::Silent { seconds: GREET.as_secs() }),
     }
+}
+
+/// Whether what was started there has come to an end of its own: only then does its silence say that there is no agent. SSH tells no end of a connection
+/// from that of a process by a signal.
+fn ended_by_itself(doing: &Doing<'_>, agent: openssh::Child<Arc<Session>>) -> Result<bool, LinkError> {
+    let ended = doing.wait_for(async { tokio::time::timeout(ENDING, agent.wait()).await })?;
+    Ok(match ended {
+        Ok(Ok(status)) => status.code().is_some(),
+        Ok(Err(error)) => is_not_found(&error),
+        Err(_) => false,
+    })
+}
+
+/// Whether a shell there has said that there is no such command.
+fn is_not_found(error: &openssh::Error) -> bool {
+    matches!(error, openssh::Error::Remote(source) if source.kind() == io::ErrorKind::NotFound)
 }
 
 /// Who has answered.
@@ -85,6 +111,8 @@ enum Greeted {
         protocol: String,
         version: String,
     },
+    /// Our own line has found no executable.
+    Missing,
     /// No agent; what was printed last.
     Nobody {
         noise: Option<String>,
@@ -104,8 +132,12 @@ fn greet(from: &mut BufReader<File>) -> io::Result<Greeted> {
         let line = String::from_utf8_lossy(&line);
         if let Some(at) = line.find(GREETING) {
             let mut words = line[at + GREETING.len()..].split_whitespace();
-            if let (Some(protocol), Some(version)) = (words.next(), words.next()) {
-                return Ok(Greeted::Agent { protocol: protocol.to_owned(), version: version.to_owned() });
+            match (words.next(), words.next()) {
+                (Some(protocol), Some(version)) => {
+                    return Ok(Greeted::Agent { protocol: protocol.to_owned(), version: version.to_owned() });
+                }
+                (Some(NOBODY), None) => return Ok(Greeted::Missing),
+                _ => {}
             }
         }
         noise = last_line(&line).or(noise);
@@ -175,9 +207,19 @@ pub(in crate::remote) fn script(doing: &Doing<'_>, session: &Session, text: &str
         }
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = doing.wait_for(async { command.output().await })?.map_err(|error| LinkError::Broken(with_causes(&error)))?;
+    let output = match doing.wait_for(async { command.output().await })? {
+        Ok(output) => output,
+        Err(error) if is_not_found(&error) => {
+            return Err(LinkError::NoAgent { why: "a command of every system is not found there".to_owned() });
+        }
+        Err(error) => return Err(LinkError::Broken(format!("the connection ended meanwhile: {}", with_causes(&error)))),
+    };
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    // SSH itself was ended: what it carried says nothing.
+    if output.status.code().is_none() {
+        return Err(LinkError::Broken("the connection ended meanwhile".to_owned()));
     }
     let said = |bytes: &[u8]| last_line(&String::from_utf8_lossy(bytes));
     let why = said(&output.stderr).or_else(|| said(&output.stdout)).unwrap_or_else(|| "no reason was given".to_owned());

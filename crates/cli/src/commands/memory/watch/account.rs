@@ -15,6 +15,8 @@ use crate::output::Output;
 pub(super) struct Account {
     pub(super) what: WatchedSubject,
     pub(super) ending: WatchEnding,
+    /// Why it was stopped, where the user has not asked for it.
+    pub(super) why: Option<String>,
     pub(super) exit: Option<i32>,
     pub(super) signal: Option<i32>,
     pub(super) notes: Vec<String>,
@@ -39,6 +41,7 @@ pub(super) fn account(of: Account, here: &GpusHere, seen: Seen, output: &mut Out
         format: FORMAT,
         what: of.what,
         ending: of.ending,
+        why: of.why.filter(|_| of.ending == WatchEnding::Interrupted),
         exit: of.exit,
         signal: of.signal,
         wall_s: (wall_s * 1e3).round() / 1e3,

@@ -134,6 +134,7 @@ pub(super) fn watch(
     let of = Account {
         what,
         ending,
+        why: asks.canceller.why().map(str::to_owned),
         exit: ended.and_then(ExitStatus::code),
         signal: ended.and_then(ExitStatus::signal),
         notes,

@@ -56,7 +56,15 @@ pub(super) fn watch(
         }
     };
     let here = session.watch.gpus_here().clone();
-    let of = Account { what, ending, exit: None, signal: None, notes: Vec::new(), interval: args.interval };
+    let of = Account {
+        what,
+        ending,
+        why: asks.canceller.why().map(str::to_owned),
+        exit: None,
+        signal: None,
+        notes: Vec::new(),
+        interval: args.interval,
+    };
     Ok(account(of, &here, session.end(), output))
 }
 
