@@ -175,7 +175,7 @@ struct Watching<'a, 't> {
     trial: Trial,
     private: Option<&'a Private>,
     tell: &'a mut Tell<'t>,
-    /// The first refusal of the record; nothing is told after it.
+    /// The first refusal of the record; no hit is told after it.
     refused: Option<Refused>,
     exit: Option<Exit>,
     interrupted: bool,
@@ -235,10 +235,14 @@ impl Watching<'_, '_> {
         }
     }
 
-    /// Hands on what happened, as long as the record takes it.
+    /// Hands on what happened: hits as long as the record takes them, and always the little that says what is missing.
     fn tell(&mut self, happened: Happened) {
+        if self.refused.is_some() && matches!(happened, Happened::Hits(_)) {
+            return;
+        }
+        let told = (self.tell)(happened);
         if self.refused.is_none() {
-            self.refused = (self.tell)(happened).err();
+            self.refused = told.err();
         }
     }
 
@@ -339,7 +343,12 @@ impl Watching<'_, '_> {
             why: self.canceller.why().filter(|_| self.interrupted).map(str::to_owned),
             wall_s: over.seconds_since(self.trial.started_ns()),
             left: self.left.clone(),
-            trouble: self.lost.clone().or(stuck),
+            trouble: self
+                .refused
+                .as_ref()
+                .map(|error| format!("later hits were not recorded: failed to {error}"))
+                .or(self.lost.clone())
+                .or(stuck),
         }
     }
 }

@@ -113,7 +113,7 @@ pub enum WatchStatus {
     Interrupted,
     /// It is still being watched.
     Running,
-    /// Bystander was killed: what is recorded stays, and of the end nothing is known.
+    /// Bystander was killed, or could not write: what is recorded stays, and of the end nothing is known.
     Killed,
 }
 

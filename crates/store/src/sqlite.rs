@@ -16,7 +16,7 @@ use crate::state::is_disk_full;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// No space is left, or a quota is used up.
-    #[error("record into {}: the disk is full; what was recorded before is kept and readable, free some space and run the same command to go on", .path.display())]
+    #[error("record into {}: the disk is full; what was recorded before is kept and readable", .path.display())]
     DiskFull {
         /// The database.
         path: PathBuf,

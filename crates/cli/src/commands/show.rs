@@ -60,10 +60,10 @@ fn meant(args: &ShowArgs, named: Option<&Path>) -> Result<(Found, Option<Option<
 /// The report of a run that was found.
 pub(super) fn report(found: &Found, ledger: &Ledger) -> Result<Report, Failure> {
     let mut report = summary::report_beside(ledger, &other_runs::of(&found.store, &found.record.id)?);
-    // The record of a run that was killed is that of one that goes on; only the lock tells them apart.
+    // The record of a run that ended without a last word is that of one that goes on; only the lock tells them apart.
     if ledger.end.is_none() && !found.is_alive()? {
         "interrupted".clone_into(&mut report.status);
-        report.why = Some("it was killed".to_owned());
+        report.why = Some("it was killed, or could not write to its record, such as on a full disk".to_owned());
     }
     if let Place::Archive(_) = found.place {
         let folder = PathBuf::from("runs").join(&found.record.id.0);

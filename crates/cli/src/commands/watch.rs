@@ -19,7 +19,7 @@ use bystander_model::ids::RunId;
 use bystander_model::probe::ProbeSpec;
 use bystander_model::watch::{WatchProbe, WatchStart, WatchStatus, WatchSummary};
 use bystander_probe::InterpreterError;
-use bystander_store::{RunLock, StateDir};
+use bystander_store::{Reserve, RunLock, StateDir};
 use bystander_supervise::Canceller;
 use bystander_supervise::trial::Inherited;
 
@@ -67,11 +67,15 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
     output.watching(&start);
     let store = state::open(&state)?;
     let names = start.probes.iter().map(|probe| probe.spec.name.clone()).collect();
-    let mut recording = Recording::begin(store, &run, start, output.hits(to, names, again::reader(&state, &run)))?;
+    let reserve = Reserve::take(state.path());
+    let mut recording = Recording::begin(store, reserve, &run, start, output.hits(to, names, again::reader(&state, &run)))?;
     let launch = Launch { state: &state, run: &run, streams, canceller: &canceller };
+    let mut told = false;
     let watched = watching::run(&checked, launch, &mut |happened| {
         recording.take(happened).inspect_err(|error| {
-            output.say(&format!("bystander: hits are neither recorded nor printed any more ({error}); the program goes on"))
+            if !std::mem::replace(&mut told, true) {
+                output.say(&format!("bystander: hits are neither recorded nor printed any more ({error}); the program goes on"));
+            }
         })
     });
     let summary = recording.summary();

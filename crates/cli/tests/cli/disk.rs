@@ -108,6 +108,40 @@ fn a_disk_that_is_full_to_the_last_byte_stops_the_run_and_the_edit_is_taken_back
     }
 }
 
+/// Watches a program until the small disk is full, and shows what was recorded.
+const WATCHED: &str = r#"
+mount -t tmpfs -o size=3m tmpfs "$SMALL" || exit 99
+"$COMMAND" watch --json --state "$SMALL"/state -p 'app:f {i}' --limit 1000000 -- python3 app.py > "$OUT"/first.out 2> "$OUT"/first.err; echo $? > "$OUT"/first.code
+"$COMMAND" show --state "$SMALL"/state > "$OUT"/show.out 2> "$OUT"/show.err; echo $? > "$OUT"/show.code
+"#;
+
+#[test]
+fn a_watch_whose_record_fills_the_disk_says_there_how_it_ended_and_what_is_missing() {
+    let world = world();
+    let Some((unshare, namespace)) = unshare() else { return };
+    for folder in ["small", "out"] {
+        fs::create_dir(world.path(folder)).expect("a folder");
+    }
+    world.write("app.py", "def f(i):\n    return i\n\nfor i in range(200_000):\n    f(i)\nraise SystemExit(7)\n");
+    let command = world.run(&unshare).args(namespace).args(["sh", "-c", WATCHED]).cwd(&world.path("."));
+    let command = command.env("SMALL", world.path("small")).env("OUT", world.path("out"));
+    command.env("COMMAND", env!("CARGO_BIN_EXE_bystander")).run().exits(0);
+    let (code, printed, stderr) = told(&world, "first");
+    assert_eq!(code, "4", "{stderr}");
+    assert_eq!(stderr.matches("neither recorded nor printed any more").count(), 1, "{stderr}");
+    let summary = json(printed.lines().last().expect("a summary"));
+    let summary = &summary["summary"];
+    assert_eq!((&summary["status"], &summary["exit"], &summary["probes"][0]["hits"]), (&"ended".into(), &7.into(), &200_000.into()));
+    let (_, shown, stderr) = told(&world, "show");
+    let recorded = summary["hits"].as_u64().expect("a number");
+    assert!(recorded < 200_000 && shown.matches(" i=").count() as u64 == recorded, "{recorded}: {stderr}");
+    for said in ["ended with exit 7", "later hits were not recorded", "the disk is full", "200,000 hits in pid"] {
+        // The screen breaks lines where they are full.
+        let stderr = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(stderr.contains(said), "{said}: {stderr}");
+    }
+}
+
 /// Ways to a namespace with mounts of its own: as root, and as anybody where users may be root of a namespace.
 const NAMESPACES: [&[&str]; 2] =
     [&["--mount", "--propagation", "private"], &["--user", "--map-root-user", "--mount", "--propagation", "private"]];

@@ -11,7 +11,10 @@ fn the_same_command_takes_up_a_killed_run_where_it_stood_and_then_starts_anew() 
     let Some(fast) = Fast::new() else { return };
     fast.killed();
     let before = fast.show().run().exits(130).json();
-    assert_eq!((&before["status"], &before["why"]), (&Value::from("interrupted"), &Value::from("it was killed")));
+    assert_eq!(
+        (&before["status"], &before["why"]),
+        (&Value::from("interrupted"), &Value::from("it was killed, or could not write to its record, such as on a full disk"))
+    );
     let ran = fast.run().run().exits(0);
     let report = ran.json();
     assert_eq!(report["run"], before["run"], "it is the same run");

@@ -131,7 +131,9 @@ fn silent(probe: &WatchProbe, receipts: &[&Receipt], status: WatchStatus) -> Str
                 "uncovered: no Python process of the program has loaded the probes, so nothing is known of the place".to_owned()
             }
             WatchStatus::Running => "no hit yet; processes account for it at their end".to_owned(),
-            WatchStatus::Killed => "no hit until Bystander was killed; no process has accounted for it".to_owned(),
+            WatchStatus::Killed => {
+                "no hit was recorded until Bystander was killed, or could not write; no process has accounted for it".to_owned()
+            }
         };
     }
     let of = |state: ReceiptState| receipts.iter().filter(move |receipt| receipt.state == state);

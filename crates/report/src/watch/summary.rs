@@ -56,7 +56,7 @@ fn ended(summary: &WatchSummary) -> String {
             None => format!("`{program}` was stopped by you ({status}){after}"),
         },
         WatchStatus::Running => format!("`{program}` is still running"),
-        WatchStatus::Killed => format!("`{program}`: Bystander was killed while it watched"),
+        WatchStatus::Killed => format!("`{program}`: nobody recorded its end: Bystander was killed while it watched, or could not write"),
     }
 }
 

@@ -7,7 +7,7 @@ use bystander_model::event::{Event, EventBody, Origin};
 use bystander_model::ids::{RunId, TimeNs, TrialId};
 use bystander_model::watch::{HitBatch, WatchEnd, WatchEvent, WatchStart, WatchSummary};
 use bystander_report::Watched;
-use bystander_store::{RunRecord, RunStatus, Store};
+use bystander_store::{Reserve, RunRecord, RunStatus, Store};
 use bystander_supervise::Canceller;
 
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ use crate::state;
 /// Records what happens, keeps the fold of it, and hands hits on to be printed.
 pub(super) struct Recording {
     store: Store,
+    reserve: Reserve,
     run: RunId,
     seq: u64,
     watched: Watched,
@@ -25,7 +26,7 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Creates the run with its first event.
-    pub(super) fn begin(mut store: Store, run: &RunId, start: WatchStart, hits: Hits) -> Result<Self, Failure> {
+    pub(super) fn begin(mut store: Store, reserve: Reserve, run: &RunId, start: WatchStart, hits: Hits) -> Result<Self, Failure> {
         // No experiment file has the name of a folder: a watched command is never taken for a run that goes on.
         let file = start.cwd.clone();
         let record = RunRecord { id: run.clone(), file, spec_sha256: String::new(), created: now(), status: RunStatus::Running };
@@ -34,7 +35,7 @@ impl Recording {
         watched.take(time, &body);
         let first = Event { run: run.clone(), trial: None, origin: Origin::Lab, seq: 0, time, body };
         store.create_run(&record, &[first]).map_err(|error| state::of_store(&error))?;
-        Ok(Self { store, run: run.clone(), seq: 0, watched, hits })
+        Ok(Self { store, reserve, run: run.clone(), seq: 0, watched, hits })
     }
 
     /// Records one thing, and shows it if it is a hit.
@@ -58,10 +59,18 @@ impl Recording {
     fn record(&mut self, time: TimeNs, body: EventBody) -> Result<u64, Box<dyn Error + Send + Sync>> {
         let seq = self.seq;
         let event = Event { run: self.run.clone(), trial: Some(TRIAL), origin: Origin::Host, seq, time, body };
-        self.store.append(&event)?;
-        self.seq += 1;
-        self.watched.take(time, &event.body);
-        Ok(seq)
+        let recorded = self.store.append(&event);
+        if recorded.is_ok() {
+            self.seq += 1;
+        } else {
+            // From here on the record gets what is missing in it, and how the program ended.
+            self.reserve.release();
+        }
+        // The summary tells of what is known, recorded or not; hits that nobody can look up are not among it.
+        if recorded.is_ok() || !matches!(event.body, EventBody::Watch(WatchEvent::Hits(_))) {
+            self.watched.take(time, &event.body);
+        }
+        recorded.map_err(Into::into).map(|_| seq)
     }
 
     /// What is known by now.
