@@ -49,15 +49,15 @@ impl Sizing {
         }
     }
 
-    /// The fraction above which the KV cache is more than nothing, `1 - available / total`, rounded up at the sixth decimal.
+    /// The fraction above which the KV cache is more than nothing, `1 - available / total`, rounded up at the sixth decimal; one or more where reserves
+    /// take all that is left, so that no fraction works.
     #[must_use]
     pub fn break_even(&self) -> Figure {
         let even = |available: f64, total: f64| up_at_sixth(1.0 - available / total);
-        Figure {
-            value: even(self.available.value, self.total.value),
-            low: even(self.available.high, self.total.low),
-            high: even(self.available.low, self.total.high),
-        }
+        // Below nothing a larger total is the lower bound.
+        let ends = |available: f64| [even(available, self.total.low), even(available, self.total.high)];
+        let (most, least) = (ends(self.available.high), ends(self.available.low));
+        Figure { value: even(self.available.value, self.total.value), low: most[0].min(most[1]), high: least[0].max(least[1]) }
     }
 
     /// What is left over for everything else once weights and KV cache have their share, in GiB: graphs, activations, the request table.
@@ -169,5 +169,25 @@ impl Cell {
     #[must_use]
     pub fn is_exact(self) -> bool {
         self.low >= self.high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bystander_model::budget::Figure;
+
+    use super::Sizing;
+
+    fn figure(value: f64, half: f64) -> Figure {
+        Figure { value, low: value - half, high: value + half }
+    }
+
+    #[test]
+    fn the_break_even_has_its_bounds_in_order_below_nothing_too() {
+        for available in [12.5, 0.0, -0.2522, -3000.0] {
+            let sizing = Sizing { total: figure(23.5, 0.005), available: figure(available, 0.005), fraction: 0.842 };
+            let even = sizing.break_even();
+            assert!(even.low <= even.value && even.value <= even.high, "{available}: {even:?}");
+        }
     }
 }

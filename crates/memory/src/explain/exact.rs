@@ -107,7 +107,8 @@ fn damaged(log: &str, damages: &[Damage]) -> Vec<u8> {
             }
             2 => line.truncate(inside),
             3 => drop(line.drain(..inside)),
-            4 => line[inside] = (with % 256) as u8,
+            // A line that was cut to nothing has no byte to change.
+            4 => line.iter_mut().skip(inside).take(1).for_each(|byte| *byte = (with % 256) as u8),
             5 => lines.insert(at, format!("{}\n", BETWEEN[with % BETWEEN.len()]).into_bytes()),
             6 => lines.swap(at, with % count),
             7 => drop(line.splice(0..0, b"engine-1  | ".iter().copied())),

@@ -64,6 +64,10 @@ pub(crate) fn up(facts: &Facts, sized: &Sized) -> Advice {
             fraction(in_use),
             decimal(kept_back(facts, sized.sizing.total.value), 1)
         ),
+        None if even.value >= 1.0 => {
+            "No value works: what comes before the KV cache takes all that there is. Spread the weights over more GPUs, or make them smaller."
+                .to_owned()
+        }
         None => format!(
             "No value works: above {} the weights leave {} GiB in all, and SGLang keeps back some {} GiB outside of the fraction for graphs and activations. Spread the weights over more GPUs, or make them smaller.",
             fraction(even.value),

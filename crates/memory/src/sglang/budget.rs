@@ -49,6 +49,9 @@ pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Versions, trial: Tri
 /// The sentence that names the least fraction, such as `only a fraction above 0.769179 can start it`.
 pub(crate) fn only_above(sizing: &Sizing) -> String {
     let even = sizing.break_even();
+    if even.value >= 1.0 {
+        return "no fraction can start it: what comes before the KV cache takes all that there is".to_owned();
+    }
     if is_exact(&even) {
         return format!("only a fraction above {:.6} can start it", even.value);
     }
@@ -75,7 +78,7 @@ fn sentences(sizing: &Sizing, tokens: Option<(Cell, Figure)>, has_reserve: bool,
     ));
     if rest.low <= 0.0 {
         let only = only_above(sizing);
-        text.push(format!("O{}.", &only[1..]));
+        text.push(format!("{}{}.", only[..1].to_uppercase(), &only[1..]));
     }
     text.extend(tokens.map(|(cell, tokens)| tokens_sentence(cell, tokens)));
     if rest.value > 0.0 {

@@ -113,13 +113,16 @@ pub(super) fn not_enough(case: &Case<'_>) -> Option<Found> {
 fn below(case: &Case<'_>, failure: &Failure, sized: &Sized) -> Found {
     let sizing = &sized.sizing;
     let text = format!(
-        "The weights take {} of {} GiB, a static fraction of {} allows weights and KV cache {} GiB together, and {} GiB are left for the KV cache: less than nothing; only a fraction above {} can start it",
+        "The weights take {} of {} GiB, a static fraction of {} allows weights and KV cache {} GiB together, and {} GiB are left for the KV cache: less than nothing; {}",
         gib(&sizing.weights()),
         gib(&sizing.total),
         fraction(sizing.fraction),
         decimal(sizing.total.value * sizing.fraction, 2),
         gib(&sizing.rest()),
-        decimal(sizing.break_even().value, 6),
+        match sizing.break_even().value {
+            even if even < 1.0 => format!("only a fraction above {} can start it", decimal(even, 6)),
+            _ => "no fraction can start it: what comes before the KV cache takes all that there is".to_owned(),
+        },
     );
     let mut places = vec![failure.place.clone()];
     places.extend(sized.places.iter().cloned());

@@ -52,13 +52,18 @@ pub(super) fn read(level: &str, message: &str, found: &mut Vec<Line>) {
 fn card(message: &str) -> Option<Line> {
     static CARD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"([0-9]+) ?MiB */ *([0-9]+) ?MiB").expect("a literal pattern"));
     let found = CARD.captures(message)?;
-    let mib = |at: usize| found[at].parse::<f64>().ok().map(|mib| mib / 1024.0);
+    let mib = |at: usize| number(&found[at]).map(|mib| mib / 1024.0);
     let (used, total) = mib(1).zip(mib(2)).filter(|(used, total)| used <= total && *total > 0.0)?;
     Some(Line::Card {
         used: Figure::exact(used),
         total: Figure::exact(total),
         eager: message.contains("enforce-eager") || message.contains("enforce_eager"),
     })
+}
+
+/// A number that can be one: so many digits that it overflows are none.
+fn number(digits: &str) -> Option<f64> {
+    digits.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// The longest title that is kept, in characters.
@@ -70,8 +75,8 @@ fn process(message: &str) -> Option<Line> {
     static HOLDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"([0-9]+) ?MiB").expect("a literal pattern"));
     static BYTES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^| )([0-9]{9,15})(?: |$)").expect("a literal pattern"));
     let title = TITLE.find(message)?.as_str().chars().take(TITLE_KEPT).collect();
-    let mib = HOLDS.captures(message).and_then(|found| found[1].parse::<f64>().ok()).map(|mib| Figure::exact(mib / 1024.0));
-    let holds = mib.or_else(|| BYTES.captures(message).and_then(|found| found[1].parse::<f64>().ok()).map(bytes));
+    let mib = HOLDS.captures(message).and_then(|found| number(&found[1])).map(|mib| Figure::exact(mib / 1024.0));
+    let holds = mib.or_else(|| BYTES.captures(message).and_then(|found| number(&found[1])).map(bytes));
     Some(Line::Process { title, holds })
 }
 
