@@ -87,7 +87,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, line, sha256_file, sha256_hex};
+    use super::{Line, line, sha256_file, sha256_file_with, sha256_hex};
 
     fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().expect("file");
@@ -128,5 +128,17 @@ mod tests {
         assert_eq!(sha256_file(file(b"abc").path()).expect("reads"), abc);
         let long: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
         assert_eq!(sha256_file(file(&long).path()).expect("reads"), sha256_hex(&long));
+    }
+
+    #[test]
+    fn a_hash_of_a_long_file_ends_when_it_is_told_to() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(1 << 40).expect("a file with nothing in it");
+        let mut parts = 0;
+        let hashed = sha256_file_with(file.path(), &mut || {
+            parts += 1;
+            if parts > 3 { Err(std::io::Error::other("enough")) } else { Ok(()) }
+        });
+        assert_eq!(hashed.expect_err("it was told to end").to_string(), "enough");
     }
 }

@@ -259,6 +259,49 @@ fn a_run_that_is_to_begin_anew_ends_the_one_that_was_left() {
 }
 
 #[test]
+fn whatever_verb_is_killed_there_its_program_goes_and_its_end_is_told() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("far/app.py", "def hit(n):\n    return n\nhit(1)\nopen('begun', 'w')\nimport time\ntime.sleep(600)\n");
+    let mut verbs = vec![vec!["memory", "watch", "--", "sh", "-c", "echo > begun; exec sleep 600"]];
+    if python().is_some() {
+        verbs.push(vec!["watch", "-p", "app.py:2 {n}", "--", "python3", "app.py"]);
+    }
+    for verb in verbs {
+        let running = on(&world, &sshd, verb.iter().copied()).start();
+        until("the program is there", LIMIT, || world.path("far/begun").exists());
+        far_command(&world).iter().for_each(|pid| kill(*pid, Signal::KILL));
+        running.wait().exits(4).says(&["was ended by signal 9", "the same command begins anew"]);
+        let left = || world.processes().into_iter().filter(|process| process.command.contains("600") || process.command.contains("app.py"));
+        assert_eq!(left().count(), 0, "{:?}", left().collect::<Vec<_>>());
+        assert_eq!((jobs_here(&world), jobs_there(&world)), (Vec::new(), Vec::new()));
+        fs::remove_file(world.path("far/begun")).expect("own file");
+    }
+}
+
+#[test]
+fn a_link_that_dies_when_the_end_is_told_costs_no_wait_and_what_is_left_goes_later() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("far/app.txt", "begin\nend\n");
+    let mut running = on(&world, &sshd, TWICE).start();
+    // From here on only what is live there by now is asked for, and that what has ended goes there.
+    let has_ended = || jobs_here(&world).iter().any(|job| fs::read_to_string(job).is_ok_and(|text| text.contains("\"ended\": {")));
+    until("its end is here", LIMIT, || has_ended() || running.output().contains("app.txt") && jobs_here(&world).is_empty());
+    let agents = processes(&world, "bystander agent");
+    agents.iter().for_each(|pid| kill(*pid, Signal::STOP));
+    let sent = std::time::Instant::now();
+    running.signal(Signal::INT);
+    let ran = running.wait();
+    agents.iter().for_each(|pid| kill(*pid, Signal::KILL));
+    assert!(sent.elapsed() < std::time::Duration::from_secs(8), "{:?}\n{}", sent.elapsed(), ran.stderr);
+    // It had done what it was asked for.
+    assert_eq!((ran.exits(0).code, made(&world)), (Some(0), 1));
+    let typed = on(&world, &sshd, TWICE).run().exits(0);
+    assert!(!typed.stderr.contains("taken up"), "{}", typed.stderr);
+    assert_eq!((made(&world), jobs_here(&world)), (2, Vec::new()));
+    assert!(jobs_there(&world).iter().all(|job| job.to_string_lossy().contains("/status-")), "{:?}", jobs_there(&world));
+}
+
+#[test]
 fn ctrl_c_ends_a_verb_there_that_knows_none_and_says_so() {
     let Some((world, sshd)) = far() else { return };
     // An edit of a file behind a lock that somebody holds there waits.
@@ -272,6 +315,10 @@ fn ctrl_c_ends_a_verb_there_that_knows_none_and_says_so() {
     until("it is at work", LIMIT, || !far_command(&world).is_empty());
     running.signal(Signal::INT);
     running.wait().exits(130).says(&["interrupted: the command on ssh://target was ended", "patch status"]);
+    let running = on(&world, &sshd, TWICE).start();
+    until("it is at work", LIMIT, || !far_command(&world).is_empty());
+    far_command(&world).iter().for_each(|pid| kill(*pid, Signal::KILL));
+    running.wait().exits(4).says(&["was ended by signal 9", "patch status"]);
     drop(held);
     assert_eq!((made(&world), jobs_here(&world), jobs_there(&world)), (1, Vec::new(), Vec::new()));
 }

@@ -53,6 +53,12 @@ pub(super) fn by_itself(standing: &Standing) -> bool {
     matches!(standing, Standing::Ended(end) if end.lease_over_s.is_none())
 }
 
+/// That its lease has ended a command, in words.
+pub(super) fn lease_over(standing: &Standing) -> Option<String> {
+    let Standing::Ended(JobEnd { lease_over_s: Some(lease), .. }) = standing else { return None };
+    Some(output::lease_words(Duration::from_secs(*lease)))
+}
+
 /// The exit code of a command that ended there; a failure where there is none. `stopped` says that somebody here has asked it to end.
 pub(super) fn code(standing: &Standing, again: Again, on: &str, stopped: bool) -> Result<ExitCode, Failure> {
     let end = match standing {

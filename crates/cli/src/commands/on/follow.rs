@@ -22,7 +22,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// What a system says of a directory that cannot be written to.
-const UNWRITABLE: [&str; 2] = ["Read-only file system", "cannot create directory"];
+const UNWRITABLE: [&str; 3] = ["Read-only file system", "cannot create directory", "can't create directory"];
 
 /// What comes of each piece that a command prints.
 pub(super) type Printed<'a> = &'a mut dyn FnMut(Stream, &[u8]);
@@ -243,6 +243,9 @@ impl Session {
 
     /// Takes that the link is lost; a failure where another one does not help.
     pub(super) fn lost(&mut self, error: &LinkError, meanwhile: &str) -> Result<(), Failure> {
+        if matches!(error, LinkError::Halted) {
+            return Err(Failure::interrupted(format!("interrupted while {} was being asked", self.address.machine())));
+        }
         if !error.may_pass() || self.leaving {
             return Err(Failure::environment(format!("failed to go on with {}", self.address.machine())).because(error));
         }

@@ -151,7 +151,11 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
         let Ok(address) = known.address.parse::<Address>() else { continue };
         // Nothing is copied there only to ask.
         let options = Options { config: known.config.clone(), upload: false, near: near.name.clone(), halt: Arc::default() };
-        let asked = Session::open(address.clone(), options, output).and_then(|mut session| ask(&mut session));
+        let asked = Session::open(address.clone(), options, output).and_then(|mut session| {
+            // One whose link breaks is told as one that cannot be asked.
+            session.leave();
+            ask(&mut session)
+        });
         found.push(match asked {
             Ok(report) => {
                 let kept = Known { asked: Some(jiff::Timestamp::now()), report: Some(report.clone()), ..known };

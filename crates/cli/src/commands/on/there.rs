@@ -87,7 +87,8 @@ impl There<'_> {
                 return Ok(standing);
             }
             self.told();
-            self.output.say("it was stopped there meanwhile: it is started again, and goes on with what was recorded");
+            let why = ending::lease_over(&standing).map_or_else(String::new, |why| format!(" ({why})"));
+            self.output.say(&format!("it was stopped there meanwhile{why}: it is started again, and goes on with what was recorded"));
         }
         let held = self.near.jobs().begin(Job::new(asked.verb, address, asked.what.clone()))?;
         self.finish(held, asked, shown)

@@ -17,6 +17,8 @@ use crate::remote::upload;
 
 /// How long the agent may take to say that it is there, shells' starts included.
 const GREET: Duration = Duration::from_secs(30);
+/// How lines begin that SSH says where its own connection has gone: they name a host that nobody has asked for.
+const OF_NO_MASTER: [&str; 2] = ["ssh: Could not resolve hostname none", "Control socket connect"];
 /// How long SSH may take to say how it ended what has closed its standard output.
 const ENDING: Duration = Duration::from_secs(5);
 /// Bytes that a shell may print before the agent is there.
@@ -73,7 +75,7 @@ pub(super) fn start(doing: &Doing<'_>, session: &Arc<Session>) -> Result<Started
         Some(Ok((Greeted::Nobody { noise }, _))) => {
             let by_itself = ended_by_itself(doing, agent)?;
             let said = last_words.when_ended();
-            let last = said.lines().last();
+            let last = said.lines().rfind(|line| !OF_NO_MASTER.iter().any(|words| line.starts_with(words)));
             if !by_itself {
                 let why = last.map_or_else(String::new, |last| format!(": {last}"));
                 return Err(LinkError::Broken(format!("the connection ended before bystander there had answered{why}")));
