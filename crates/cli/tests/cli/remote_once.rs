@@ -51,7 +51,7 @@ fn the_same_edit_typed_again_after_a_kill_is_the_one_that_was_made() {
             let second = on(&world, &sshd, TWICE)
                 .run()
                 .exits(0)
-                .says(&["the same command was started on ssh://target before", "taken up where it was"]);
+                .says(&["the same command was asked for on ssh://target before", "taken up where it was"]);
             assert!(second.stdout.contains("app.txt"), "its answer is given as a whole:\n{}", second.stdout);
         }
         assert_eq!(made(&world), 1, "{moment}");
@@ -175,6 +175,23 @@ fn a_far_command_and_its_near_end_that_are_killed_leave_no_edit_either() {
     drop(running.wait());
     far_command(&world).iter().for_each(|pid| kill(*pid, Signal::KILL));
     until("its warden is done", LIMIT, || processes(&world, "far-warden").is_empty());
+    assert_eq!(fs::read_to_string(file).expect("the file"), "one\ntwo\n");
+    assert!(processes(&world, "sleep 600").is_empty());
+}
+
+#[test]
+fn what_a_command_and_its_warden_leave_that_are_killed_at_once_is_taken_back_for_whoever_asks() {
+    let Some((world, sshd)) = far() else { return };
+    let file = world.write("far/source.txt", "one\ntwo\n");
+    world.write("e.toml", EDITED);
+    let running = on(&world, &sshd, ["run", "e.toml"]).start();
+    until("the edited launch is there", LIMIT, || world.path("far/edited").exists());
+    let wardens = processes(&world, "far-warden");
+    wardens.iter().for_each(|pid| kill(*pid, Signal::STOP));
+    far_command(&world).iter().for_each(|pid| kill(*pid, Signal::KILL));
+    until("the command is gone", LIMIT, || far_command(&world).is_empty());
+    wardens.iter().for_each(|pid| kill(*pid, Signal::KILL));
+    running.wait().exits(4).says(&["whoever looked after it there is gone"]);
     assert_eq!(fs::read_to_string(file).expect("the file"), "one\ntwo\n");
     assert!(processes(&world, "sleep 600").is_empty());
 }
@@ -309,17 +326,23 @@ fn ctrl_c_ends_a_verb_there_that_knows_none_and_says_so() {
     on(&world, &sshd, TWICE).run().exits(0);
     let state = fs::read_dir(far_state(&world).join("far")).expect("states").flatten().next().expect("a state").path();
     let lock = files(&state).into_iter().find(|file| file.ends_with("edits/lock")).expect("the lock of the journal");
-    let held = fs::File::options().write(true).open(lock).expect("a file");
-    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).expect("locked");
-    let mut running = on(&world, &sshd, TWICE).start();
-    until("it is at work", LIMIT, || !far_command(&world).is_empty());
-    running.signal(Signal::INT);
-    running.wait().exits(130).says(&["interrupted: the command on ssh://target was ended", "patch status"]);
-    let running = on(&world, &sshd, TWICE).start();
-    until("it is at work", LIMIT, || !far_command(&world).is_empty());
-    far_command(&world).iter().for_each(|pid| kill(*pid, Signal::KILL));
-    running.wait().exits(4).says(&["was ended by signal 9", "patch status"]);
-    drop(held);
+    let ends = [(Signal::INT, 130, "interrupted: the command on ssh://target was ended"), (Signal::KILL, 4, "was ended by signal 9")];
+    for (signal, code, words) in ends {
+        let held = fs::File::options().write(true).open(&lock).expect("a file");
+        rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).expect("locked");
+        let mut running = on(&world, &sshd, TWICE).start();
+        let at_work = || processes(&world, " far-job ").iter().any(|pid| processes(&world, " apply ").contains(pid));
+        until("it is at work", LIMIT, at_work);
+        if signal == Signal::INT {
+            running.signal(signal);
+        } else {
+            far_command(&world).iter().for_each(|pid| kill(*pid, signal));
+        }
+        until("it has ended", LIMIT, || !at_work());
+        // What is live there is asked for in the end.
+        drop(held);
+        running.wait().exits(code).says(&[words, "patch status"]);
+    }
     assert_eq!((made(&world), jobs_here(&world), jobs_there(&world)), (1, Vec::new(), Vec::new()));
 }
 

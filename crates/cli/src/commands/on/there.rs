@@ -137,7 +137,7 @@ impl There<'_> {
         for mut held in self.near.jobs().left(address, &asked.what)? {
             let name = held.job.job.clone();
             self.output.say(&format!(
-                "the same command was started on {} before{}: it is ended first",
+                "the same command was asked for on {} before{}: it is ended first",
                 self.wanted.address.machine(),
                 when(&held.job)
             ));
@@ -190,8 +190,10 @@ impl There<'_> {
 fn taken_up(job: &Job, on: &str) -> String {
     let when = when(job);
     match &job.ended {
-        None => format!("the same command was started on {on} before{when}: it is taken up where it was"),
-        Some(_) => format!("the same command was started on {on} before{when} and has ended: it is taken up where it was, to tell its end"),
+        None => format!("the same command was asked for on {on} before{when}: it is taken up where it was"),
+        Some(_) => {
+            format!("the same command was asked for on {on} before{when} and has ended: it is taken up where it was, to tell its end")
+        }
     }
 }
 
