@@ -39,7 +39,7 @@ pub(crate) struct Args {
 pub(crate) struct RemoteArgs {
     /// Do it on another machine, over SSH: `ssh://user@host[:port][/folder]`. For `run`, `watch`, `patch`, `memory` and `doctor`.
     #[arg(long, global = true, value_name = "ADDRESS")]
-    pub(crate) on: Option<String>,
+    pub(crate) on: Option<OsString>,
     /// With --on, a configuration of SSH other than yours.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ssh_config: Option<PathBuf>,
@@ -390,7 +390,7 @@ pub(crate) enum PatchCommand {
   patch apply --file app.py --find 'rest = total - used' --insert-after 'print(rest)'\n\
   patch apply --file app.py --pattern 'rest = ...' --insert-after 'print(rest)' --expire 2h\n\
   patch apply 'app/sizing.py:42 {rest}'\n\n\
-A text must be there exactly once. A text to put in goes on the line of what was found wherever that means the same, so that line numbers hold; \
+A text must be there exactly once; it may be of any bytes. A text to put in goes on the line of what was found wherever that means the same, so that line numbers hold; \
 else it gets lines of its own, with the indent of the place. Where it begins with a blank or a punctuation mark it is put right there. A comment with \
 a mark names the edit.\n\nIn a pattern, `$NAME` stands for one thing and `...` or `$$$` for any number; what `$NAME` stood for can be used in the text to put in.",
     group = clap::ArgGroup::new("what").args(["find", "find_file", "pattern"]),
@@ -405,7 +405,7 @@ pub(crate) struct PatchApplyArgs {
     pub(crate) file: Vec<PathBuf>,
     /// The exact text to find; several lines are one text.
     #[arg(long, value_name = "TEXT", requires = "file")]
-    pub(crate) find: Option<String>,
+    pub(crate) find: Option<OsString>,
     /// A file with the exact text to find.
     #[arg(long, value_name = "FILE", requires = "file")]
     pub(crate) find_file: Option<PathBuf>,
@@ -414,19 +414,19 @@ pub(crate) struct PatchApplyArgs {
     pub(crate) pattern: Option<String>,
     /// The text to put in place of what was found; an empty one, `--replace ''`, takes it out.
     #[arg(long, value_name = "TEXT", requires = "file", allow_hyphen_values = true)]
-    pub(crate) replace: Option<String>,
+    pub(crate) replace: Option<OsString>,
     /// A file with the text to put in place of what was found.
     #[arg(long, value_name = "FILE", requires = "file")]
     pub(crate) replace_file: Option<PathBuf>,
     /// The text to put in after what was found.
     #[arg(long, value_name = "TEXT", requires = "file", allow_hyphen_values = true)]
-    pub(crate) insert_after: Option<String>,
+    pub(crate) insert_after: Option<OsString>,
     /// A file with the text to put in after what was found.
     #[arg(long, value_name = "FILE", requires = "file")]
     pub(crate) insert_after_file: Option<PathBuf>,
     /// The text to put in before what was found.
     #[arg(long, value_name = "TEXT", requires = "file", allow_hyphen_values = true)]
-    pub(crate) insert_before: Option<String>,
+    pub(crate) insert_before: Option<OsString>,
     /// A file with the text to put in before what was found.
     #[arg(long, value_name = "FILE", requires = "file")]
     pub(crate) insert_before_file: Option<PathBuf>,

@@ -14,7 +14,7 @@ mod watch;
 use std::process::ExitCode;
 
 pub(crate) use found::Place;
-pub(crate) use on::far_job;
+pub(crate) use on::{far_job, way_to};
 pub(crate) use patch::expire::{ARGUMENT as EXPIRE_ARGUMENT, main as expire};
 pub(crate) use traffic::main as traffic;
 
@@ -25,8 +25,14 @@ use crate::output::Output;
 /// Carries out what was typed, here or on the machine that it names.
 pub(crate) fn run_anywhere(args: Args) -> ExitCode {
     match on::wanted(&args) {
-        Ok(None) => run(args),
-        Ok(Some(wanted)) => ended(&mut Output::new(args.json), |output| on::run(&args, &wanted, output)),
+        Ok(None) => {
+            on::reach(&args, None);
+            run(args)
+        }
+        Ok(Some(wanted)) => {
+            on::reach(&args, Some(&wanted));
+            ended(&mut Output::new(args.json), |output| on::run(&args, &wanted, output))
+        }
         Err(failure) => ended(&mut Output::new(args.json), |_| Err(failure)),
     }
 }

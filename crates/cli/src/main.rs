@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+mod not_text;
 mod old_logs;
 mod other_runs;
 mod output;
@@ -41,6 +42,11 @@ fn main() -> ExitCode {
     let (words, is_far) = commands::far_job(std::env::args_os().collect());
     let args = match args::Args::try_parse_from(&words) {
         Ok(args) => args,
+        Err(error) if error.kind() == clap::error::ErrorKind::InvalidUtf8 => {
+            let failure = not_text::refused(&words);
+            output::Output::new(words.iter().any(|word| word == "--json")).failure(&failure);
+            return failure.code();
+        }
         Err(error) => return output::usage(&error),
     };
     if is_far { commands::run(args) } else { commands::run_anywhere(args) }

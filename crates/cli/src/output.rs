@@ -31,6 +31,7 @@ use bystander_model::memory::{Explained, Planned, WatchedMemory};
 use bystander_model::patch::{ApplyReport, DiffReport, HostEdits, PatchReport};
 use bystander_model::printed::{DoctorReport, ErrorKind, ErrorReport, ErrorSaid, Finding, ListedRun, RunList, TrialDiff, TrialDifference};
 use bystander_model::report::Report;
+use bystander_model::typed::{self, quoted};
 use bystander_model::watch::{WatchStart, WatchSummary};
 
 use bystander_probe::FilePlaces;
@@ -44,7 +45,9 @@ pub(crate) use hits::{Hits, HitsTo, ReadBack, RecordedHits};
 pub(crate) use memory::{MemoryLive, ProgramWords};
 pub(crate) use owners::users;
 pub(crate) use progress::Progress;
-pub(crate) use remote::{clock, counts_as, is_far, lease_over, lease_words, note_clock, other_state, print_as_told};
+pub(crate) use remote::{
+    clock, clock_here, counts_as, is_far, lease_over, lease_words, machine_here, note_clock, on_machine, other_state, print_as_told,
+};
 pub(crate) use samples_file::SamplesFile;
 pub(crate) use stopping::Voice;
 
@@ -96,7 +99,7 @@ impl Output {
         Some(
             Failure::environment("failed to write the answer to standard output")
                 .because(&error)
-                .hint("`bystander show` prints the results of a run again"),
+                .hint(format!("`{}` prints the results of a run again", typed::here("show"))),
         )
     }
 
@@ -137,8 +140,10 @@ impl Output {
             Place::State(state) => (report.run.clone(), state_option(state.path()), state.path()),
             Place::Archive(file) => (quoted(file), String::new(), file.as_path()),
         };
-        let again = Again { run: &shown, option: &option, within: place.word() };
-        let text = if why { bystander_report::why(report, &style) } else { bystander_report::text_again(report, &style, &again) };
+        let patch = remote::patch_where_it_ran(report, place);
+        let again = Again { run: &shown, option: &option, within: place.word(), patch: &patch };
+        let text =
+            if why { bystander_report::why_again(report, &style, &patch) } else { bystander_report::text_again(report, &style, &again) };
         self.data(text.as_bytes());
         let why = if why { "" } else { " --why" };
         if remote::told().is_some() {
@@ -170,13 +175,10 @@ impl Output {
             return self.json(report);
         }
         let style = self.style(&io::stdout());
-        self.data(bystander_report::patch_text(&owners::named(report), &style).as_bytes());
+        self.data(bystander_report::patch_text(&owners::named(report), &style, &typed::there("patch")).as_bytes());
         for host in &report.hosts {
-            self.data(remote::heading(host).as_bytes());
-            if host.unreachable.is_none() || host.as_of.is_some() {
-                let host = HostEdits { report: Box::new(owners::named(&host.report)), ..host.clone() };
-                self.data(bystander_report::host_text(&host, &style).as_bytes());
-            }
+            let host = HostEdits { report: Box::new(owners::named(&host.report)), ..host.clone() };
+            self.data(bystander_report::host_text(&host, &style).as_bytes());
         }
     }
 
@@ -196,7 +198,7 @@ impl Output {
         }
         let report = &*remote::edits_by_reader(report);
         let style = self.style(&io::stdout());
-        self.data(bystander_report::revert_text(&owners::named(report), live, &style).as_bytes());
+        self.data(bystander_report::revert_text(&owners::named(report), live, &style, &typed::there("patch")).as_bytes());
     }
 
     /// Prints what `patch apply` did.
@@ -206,7 +208,7 @@ impl Output {
             return self.json(report);
         }
         let style = self.style(&io::stdout());
-        self.data(bystander_report::apply_text(report, &style).as_bytes());
+        self.data(bystander_report::apply_text(report, &style, &typed::there("patch")).as_bytes());
     }
 
     /// Prints live edits as differences.
@@ -216,6 +218,15 @@ impl Output {
         }
         let style = self.style(&io::stdout());
         self.data(bystander_report::diff_text(report, &style).as_bytes());
+        self.live_elsewhere(&report.hosts, "diff");
+    }
+
+    /// Says where else edits are live, with the verb that goes on with them.
+    pub(crate) fn live_elsewhere(&self, hosts: &[HostEdits], verb: &str) {
+        let text = bystander_report::live_elsewhere(hosts, verb);
+        if !text.is_empty() {
+            self.say(&text);
+        }
     }
 
     /// Shows problems with places in files.
@@ -384,7 +395,7 @@ impl Output {
     /// Prints what `doctor` found.
     pub(crate) fn findings(&mut self, findings: &[Finding]) {
         if self.json {
-            return self.json(&DoctorReport { format: FORMAT, findings: findings.to_vec() });
+            return self.json(&DoctorReport { format: FORMAT, findings: findings.to_vec(), on: machine_here() });
         }
         self.data(findings.iter().map(finding::line).collect::<String>().as_bytes());
     }
@@ -435,23 +446,20 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(exit::USAGE) } else { ExitCode::SUCCESS }
 }
 
-/// What `show` must be given to find a state directory from here; nothing where it looks there by itself.
+/// The option that a command must be given to find a state directory from here; nothing where it looks there by itself.
 pub(crate) fn state_option(state: &Path) -> String {
     if let Some(told) = remote::told() {
         return told.again.clone();
     }
+    let here = std::env::current_dir().ok();
+    let absolute = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
+    let real = absolute.canonicalize().unwrap_or_else(|_| absolute.clone());
     let found = bystander_store::StateDir::find(Path::new("."));
-    if found.is_ok_and(|found| found.is_some_and(|found| found.path() == state)) {
+    // One that is not made yet will be the nearest.
+    let nearest = here.as_deref().is_some_and(|here| absolute == here.join(bystander_store::state::STATE_NAME));
+    if nearest || found.is_ok_and(|found| found.is_some_and(|found| found.path() == real)) {
         return String::new();
     }
-    let here = std::env::current_dir().ok();
-    let near = here.as_deref().and_then(|here| state.strip_prefix(here).ok()).unwrap_or(state);
+    let near = here.as_deref().and_then(|here| absolute.strip_prefix(here).ok()).unwrap_or(&absolute);
     format!(" --state {}", quoted(near))
-}
-
-/// A path as a shell takes it.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
-    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bystander_model::patch::EditDiff;
+use bystander_model::typed::escaped;
 use similar::{Algorithm, TextDiff};
 
 use crate::error::EditError;
@@ -48,8 +49,9 @@ pub fn prepared_diff(edit: &PreparedEdit) -> String {
     unified(&edit.file, &edit.before, &edit.after)
 }
 
+/// Bytes that are no UTF-8 stand as `\xff`.
 fn unified(file: &Path, before: &[u8], after: &[u8]) -> String {
-    let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
+    let (before, after) = (escaped(before), escaped(after));
     let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(&*before, &*after);
     let name = |side: &str| format!("{side}{}", PathBuf::from("/").join(file).display());
     diff.unified_diff().context_radius(CONTEXT).header(&name("a"), &name("b")).to_string()

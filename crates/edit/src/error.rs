@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bystander_model::typed;
+
 use crate::target::TargetError;
 
 /// Who holds a live edit of a file.
@@ -29,7 +31,8 @@ impl fmt::Display for Holder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, name, owner, pid, gone, kept, state_dir } = self;
         if *kept {
-            return write!(out, "edit `{name}` ({id}), kept until `bystander patch revert {id}`, journal in {}", state_dir.display());
+            let undo = typed::there(&format!("patch revert {id}"));
+            return write!(out, "edit `{name}` ({id}), kept until `{undo}`, journal in {}", state_dir.display());
         }
         let is_gone = if *gone { ", which is gone" } else { "" };
         write!(out, "edit `{name}` ({id}) of {owner}, process {pid}{is_gone}, journal in {}", state_dir.display())

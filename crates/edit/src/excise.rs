@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn print(others: impl Fn(String) -> String) -> Excision {
-        undone(FILE, "    y = x\n", &Action::InsertAfter(TEXT.to_owned()), others)
+        undone(FILE, "    y = x\n", &Action::InsertAfter(TEXT.into()), others)
     }
 
     fn cut(text: &str) -> Excision {
@@ -208,21 +208,21 @@ mod tests {
 
     #[test]
     fn a_line_of_the_text_that_is_left_is_a_conflict_however_short_it_is() {
-        let insert = Action::InsertAfter("    if y:\n        y = 2\n".to_owned());
+        let insert = Action::InsertAfter("    if y:\n        y = 2\n".into());
         let left = |others: &dyn Fn(String) -> String| undone(FILE, "    y = x\n", &insert, others);
         for line in ["    if y:\n", "        y = 2\n"] {
             assert!(matches!(left(&|text| text.replace(line, "")), Excision::Unclear(_)), "{line}");
         }
         assert_eq!(left(&|_| FILE.replace("z = x", "z = 7")), Excision::Gone);
         // A line that the original had too counts where there is one more of it than there was.
-        let twice = Action::InsertAfter("    z = x\n    own_call()\n".to_owned());
+        let twice = Action::InsertAfter("    z = x\n    own_call()\n".into());
         assert!(matches!(undone(FILE, "    y = x\n", &twice, |text| text.replace("    own_call()\n", "")), Excision::Unclear(_)));
         assert_eq!(undone(FILE, "    y = x\n", &twice, |_| FILE.replace("import os", "import re")), Excision::Gone);
     }
 
     #[test]
     fn a_common_text_is_found_by_the_lines_around_it() {
-        let insert = Action::InsertAfter("    y = x\n".to_owned());
+        let insert = Action::InsertAfter("    y = x\n".into());
         let others = |text: String| text.replace("z", "zz");
         assert_eq!(undone(FILE, "    y = x\n", &insert, others), cut(&FILE.replace("z", "zz")));
         let both_sides = |text: String| text.replace("def a(x)", "def a(q)").replace("return y", "return q");
@@ -235,21 +235,21 @@ mod tests {
     fn a_replacement_and_a_deletion_are_put_back() {
         let others = |text: String| text.replace("z = x", "z = 9");
         let expected = cut(&FILE.replace("z = x", "z = 9"));
-        assert_eq!(undone(FILE, "    y = x\n", &Action::Replace("    y = traced(x)\n".to_owned()), others), expected);
-        assert_eq!(undone(FILE, "    y = x\n", &Action::Replace(String::new()), others), expected);
-        assert_eq!(undone(FILE, "import os\n", &Action::Replace(String::new()), others), expected);
+        assert_eq!(undone(FILE, "    y = x\n", &Action::Replace("    y = traced(x)\n".into()), others), expected);
+        assert_eq!(undone(FILE, "    y = x\n", &Action::Replace(Vec::new()), others), expected);
+        assert_eq!(undone(FILE, "import os\n", &Action::Replace(Vec::new()), others), expected);
         assert_eq!(
-            undone(FILE, "    return z\n", &Action::Replace(String::new()), |text| text.replace("y", "q")),
+            undone(FILE, "    return z\n", &Action::Replace(Vec::new()), |text| text.replace("y", "q")),
             cut(&FILE.replace("y", "q"))
         );
         let moved = |text: String| text.replace("def a(x):\n", "def a(q):\n").replace("    return y\n", "    return q\n");
-        assert!(matches!(undone(FILE, "    y = x\n", &Action::Replace(String::new()), moved), Excision::Unclear(_)));
+        assert!(matches!(undone(FILE, "    y = x\n", &Action::Replace(Vec::new()), moved), Excision::Unclear(_)));
     }
 
     #[test]
     fn a_whole_line_is_not_cut_out_of_the_end_of_another() {
         let file = "a\nb\n";
         let others = |_| "a\nbefore_text()\nb\n".to_owned();
-        assert_ne!(undone(file, "a\n", &Action::InsertAfter("text()\n".to_owned()), others), cut("a\nbefore_b\n"));
+        assert_ne!(undone(file, "a\n", &Action::InsertAfter("text()\n".into()), others), cut("a\nbefore_b\n"));
     }
 }

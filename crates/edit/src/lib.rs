@@ -16,7 +16,7 @@
 //! let folder = tempfile::tempdir()?;
 //! let file = folder.path().join("app.py");
 //! std::fs::write(&file, "x = 1\n")?;
-//! let action = Action::InsertAfter("print(x)\n".to_owned());
+//! let action = Action::InsertAfter("print(x)\n".into());
 //! let spec = EditSpec { name: "print".to_owned(), file: file.clone(), find: "x = 1\n".to_owned(), action, sha256: None };
 //!
 //! let journal = Journal::open(&folder.path().join("state"), &folder.path().join("registry"))?;

@@ -61,7 +61,7 @@ pub fn edit_bytes(bytes: &[u8], find: &str, action: &Action) -> Result<Edited, L
         [one] => one,
         _ => return Err(LocateError::Ambiguous { lines: places.iter().map(|&at| lines::line_of(bytes, at)).collect() }),
     };
-    let text = ends.apply(action.text().as_bytes());
+    let text = ends.apply(action.text());
     let (removed, text) = match action {
         Action::InsertAfter(_) => (start + find.len()..start + find.len(), &text[..]),
         Action::InsertBefore(_) => (start..start, &text[..]),
@@ -112,11 +112,11 @@ mod tests {
     use crate::spec::Action;
 
     fn after(text: &str) -> Action {
-        Action::InsertAfter(text.to_owned())
+        Action::InsertAfter(text.into())
     }
 
     fn replace(text: &str) -> Action {
-        Action::Replace(text.to_owned())
+        Action::Replace(text.into())
     }
 
     fn made(bytes: &[u8], find: &str, action: &Action) -> Edited {
@@ -128,7 +128,7 @@ mod tests {
         let edit = made(b"a\nb\nc\n", "b\n", &after("x\ny\n"));
         assert_eq!(edit.after, b"a\nb\nx\ny\nc\n");
         assert_eq!(edit.added_lines, 3..5);
-        let edit = made(b"a\nb\nc\n", "b\n", &Action::InsertBefore("x\n".to_owned()));
+        let edit = made(b"a\nb\nc\n", "b\n", &Action::InsertBefore("x\n".into()));
         assert_eq!((edit.after.as_slice(), edit.added_lines), (&b"a\nx\nb\nc\n"[..], 2..3));
     }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn bytes_that_are_not_utf_8_and_a_byte_order_mark_are_kept() {
         assert_eq!(made(b"\xe9\xff\na\n", "a\n", &after("b\n")).after, b"\xe9\xff\na\nb\n");
-        assert_eq!(made(b"\xef\xbb\xbfa\n", "a\n", &Action::InsertBefore("b\n".to_owned())).after, b"\xef\xbb\xbfb\na\n");
+        assert_eq!(made(b"\xef\xbb\xbfa\n", "a\n", &Action::InsertBefore("b\n".into())).after, b"\xef\xbb\xbfb\na\n");
     }
 
     #[test]

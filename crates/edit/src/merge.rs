@@ -63,16 +63,16 @@ mod tests {
     #[test]
     fn lines_that_others_left_alone_are_taken_back_in_their_place() {
         let file = "a\nb\nc\nd\ne\n";
-        let insert = Action::InsertAfter("c\n".to_owned());
+        let insert = Action::InsertAfter("c\n".into());
         assert_eq!(merged(file, "c\n", &insert, |text| format!("new\n{text}tail\n")).as_deref(), Some("new\na\nb\nc\nd\ne\ntail\n"));
-        let delete = Action::Replace(String::new());
+        let delete = Action::Replace(Vec::new());
         assert_eq!(merged(file, "c\n", &delete, |text| text.replace("a\n", "A\n")).as_deref(), Some("A\nb\nc\nd\ne\n"));
         assert_eq!(merged(file, "a\nb\nc\nd\ne\n", &delete, str::to_owned).as_deref(), Some(file));
     }
 
     #[test]
     fn lines_that_others_changed_too_are_no_merge() {
-        let insert = Action::InsertAfter("x\n".to_owned());
+        let insert = Action::InsertAfter("x\n".into());
         assert_eq!(merged("a\nb\nc\n", "b\n", &insert, |text| text.replace("x\n", "X\n")), None);
         assert_eq!(merged("a\nb\nc\n", "b\n", &insert, |text| text.replace("c\n", "C\n")), None);
     }

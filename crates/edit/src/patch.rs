@@ -32,8 +32,8 @@ const NAMED_PLACES: usize = 16;
 /// What an edit looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Find {
-    /// A text, exactly.
-    Text(String),
+    /// A text, exactly; it need not be UTF-8.
+    Text(Vec<u8>),
     /// Code with holes.
     Pattern(String),
     /// A byte of the file, as it is on disk; of several edits of one file the later must lie before the earlier.
@@ -119,14 +119,26 @@ fn source_of<'b>(spec: &'b PatchSpec, bytes: &'b [u8]) -> Result<Source<'b>, Pat
 }
 
 impl Source<'_> {
-    /// A text in the encoding and the line ends of the file.
-    fn encoded(&self, spec: &PatchSpec, text: &str) -> Result<Vec<u8>, PatchError> {
+    /// A text in the encoding and the line ends of the file. What is no UTF-8 is in the file's own encoding already: its bytes are taken as they are.
+    fn encoded(&self, spec: &PatchSpec, text: &[u8]) -> Result<Vec<u8>, PatchError> {
+        let Ok(text) = str::from_utf8(text) else { return Ok(self.ends.apply(text).into_owned()) };
         let bytes = self.encoding.encode(text).map_err(|letter| PatchError::Encoding {
             file: spec.file.clone(),
             encoding: self.encoding.name(),
             letter: Some(letter),
         })?;
         Ok(self.ends.apply(&bytes).into_owned())
+    }
+
+    /// The line, in the edited file, of the first byte that is no UTF-8, where the language takes nothing else and the file was it.
+    fn new_foreign_byte(&self, change: &Change) -> Option<u32> {
+        let only_utf8 = matches!(self.language, Some(Language::Python | Language::Rust | Language::Go));
+        if !only_utf8 || self.encoding != Encoding::Utf8 {
+            return None;
+        }
+        let made = change.made(self.bytes);
+        let error = str::from_utf8(&made).err()?;
+        Some(lines::line_of(&made, error.valid_up_to()))
     }
 }
 
@@ -176,7 +188,7 @@ fn build(spec: &PatchSpec, real: PathBuf, before: Vec<u8>, place: &Place) -> Res
     let source = source_of(spec, &before)?;
     let filled = match &spec.find {
         Find::Pattern(_) => place.fill(spec.action.text()),
-        Find::Text(_) | Find::At(_) => spec.action.text().to_owned(),
+        Find::Text(_) | Find::At(_) => spec.action.text().to_vec(),
     };
     let text = source.encoded(spec, &filled)?;
     let by_syntax = matches!(spec.find, Find::Pattern(_));
@@ -192,7 +204,7 @@ fn build(spec: &PatchSpec, real: PathBuf, before: Vec<u8>, place: &Place) -> Res
     {
         return Err(PatchError::Flow { file: spec.file.clone(), source });
     }
-    if let (Some(line), false) = (put::new_error(&source, &put), spec.unchecked) {
+    if let (Some(line), false) = (source.new_foreign_byte(&put).or_else(|| put::new_error(&source, &put)), spec.unchecked) {
         return Err(PatchError::Breaks { file: spec.file.clone(), line, language: source.language.map_or("", Language::name) });
     }
     let marked = mark::mark(&source, &put, &id);

@@ -43,16 +43,18 @@ pub struct Scan {
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// Looks through a tree. `strict` also looks for debugger calls.
+/// Looks through a tree. `strict` also looks for debugger calls; folders below the root for which `is_own` holds are left out: a state directory holds
+/// copies of edited files by design.
 ///
 /// # Errors
 /// The root itself cannot be read; anything below that cannot is told in the answer.
-pub fn scan(root: &Path, strict: bool) -> io::Result<Scan> {
+pub fn scan(root: &Path, strict: bool, is_own: impl Fn(&Path) -> bool + Send + Sync + 'static) -> io::Result<Scan> {
     std::fs::symlink_metadata(root)?;
     let found = Mutex::new(Scan::default());
     let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-    let walker =
-        WalkBuilder::new(root).standard_filters(false).follow_links(false).threads(threads).filter_entry(is_looked_at).build_parallel();
+    let mut walk = WalkBuilder::new(root);
+    walk.standard_filters(false).follow_links(false).threads(threads).filter_entry(move |entry| is_looked_at(entry, &is_own));
+    let walker = walk.build_parallel();
     walker.run(|| {
         let mut piece = vec![0; PIECE];
         let found = &found;
@@ -88,11 +90,10 @@ impl Scan {
     }
 }
 
-/// The objects of version control are no part of the tree, and the state directory holds copies of edited files by design.
-fn is_looked_at(entry: &DirEntry) -> bool {
-    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    let own_state = entry.file_name() == ".bystander" && entry.path().join("format").exists();
-    !(is_folder && entry.depth() > 0 && (matches!(entry.file_name().to_str(), Some(".git" | ".hg" | ".svn" | ".jj")) || own_state))
+/// The objects of version control are no part of the tree, nor is what is this program's own.
+fn is_looked_at(entry: &DirEntry, is_own: &dyn Fn(&Path) -> bool) -> bool {
+    let is_below = entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir());
+    !(is_below && (matches!(entry.file_name().to_str(), Some(".git" | ".hg" | ".svn" | ".jj")) || is_own(entry.path())))
 }
 
 fn look(entry: &DirEntry, strict: bool, piece: &mut [u8], found: &mut Scan) {
@@ -203,17 +204,19 @@ mod tests {
         write("e.md", b"bystander-patch-ID and bystander-patch-0123456789abcd\n".to_vec());
         let temporary = write(".bystander-0123456789ab.tmp", Vec::new());
         write("f.py", b"breakpoint()\n# breakpoint()\nimport pdb; pdb.set_trace()\nmy_breakpoint()\n".to_vec());
-        let found = scan(folder.path(), false).expect("read");
+        let own = folder.path().join("own");
+        write("own/copy", b"bystander-patch-0123456789ab\n".to_vec());
+        let found = scan(folder.path(), false, move |path| path == own).expect("read");
         expected.sort();
         assert_eq!(found.marks.iter().map(|(path, ..)| path.clone()).collect::<Vec<_>>(), expected);
         let lines: Vec<u64> = found.marks.iter().map(|(_, line, _)| *line).collect();
         assert_eq!(lines, [1, 2, PIECE as u64 - 6]);
         assert_eq!((found.temporaries, found.unreadable.len(), found.debuggers.len()), (vec![temporary], 0, 0));
-        let strict = scan(folder.path(), true).expect("read");
+        let strict = scan(folder.path(), true, |_| false).expect("read");
         assert_eq!(
             strict.debuggers.iter().map(|(_, line, call)| (*line, call.as_str())).collect::<Vec<_>>(),
             [(1, "breakpoint()"), (3, "pdb.set_trace()")]
         );
-        assert!(scan(&folder.path().join("none"), false).is_err());
+        assert!(scan(&folder.path().join("none"), false, |_| false).is_err());
     }
 }

@@ -24,21 +24,21 @@ pub struct EditSpec {
     pub sha256: Option<String>,
 }
 
-/// What an edit does at the text that it finds.
+/// What an edit does at the text that it finds. Texts are bytes: they need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Puts a text right after it.
-    InsertAfter(String),
+    InsertAfter(Vec<u8>),
     /// Puts a text right before it.
-    InsertBefore(String),
+    InsertBefore(Vec<u8>),
     /// Puts a text in its place.
-    Replace(String),
+    Replace(Vec<u8>),
 }
 
 impl Action {
     /// Gives the text that is put in.
     #[must_use]
-    pub fn text(&self) -> &str {
+    pub fn text(&self) -> &[u8] {
         match self {
             Self::InsertAfter(text) | Self::InsertBefore(text) | Self::Replace(text) => text,
         }

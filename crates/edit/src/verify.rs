@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use bystander_model::patch::{EditState, PatchNote, Problem, ProblemKind};
+use bystander_model::typed;
 
 use crate::built;
 use crate::bytecode::recompile::{self, Compared};
@@ -138,10 +139,11 @@ fn problem(record: &Record, kind: ProblemKind, text: String) -> Problem {
 fn live(disk: &Disk, record: &Record, later: bool, current: Option<&(Vec<u8>, Metadata)>, problems: &mut Vec<Problem>) {
     let (name, id) = (&record.name, &record.id);
     if record.is_expired() {
-        let text = format!("the time of edit `{name}` ({id}) is over: run `bystander patch revert {id}`");
+        let text = format!("the time of edit `{name}` ({id}) is over: run `{}`", typed::there(&format!("patch revert {id}")));
         problems.push(problem(record, ProblemKind::Marker, text));
     } else if record.is_abandoned() {
-        let text = format!("edit `{name}` ({id}) was left by process {}, which is gone: run `bystander patch revert`", record.process.pid);
+        let (process, undo) = (record.process.pid, typed::there("patch revert"));
+        let text = format!("edit `{name}` ({id}) was left by process {process}, which is gone: run `{undo}`");
         problems.push(problem(record, ProblemKind::Marker, text));
     } else if !later && current.is_none_or(|(bytes, _)| crate::encode::sha256(bytes) != record.after.sha256) {
         let text = format!("others changed the file while edit `{name}` ({id}) is in it; its undo keeps their changes");

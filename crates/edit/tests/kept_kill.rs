@@ -71,9 +71,9 @@ fn make(kind: &str, folder: &Path) -> PathBuf {
 
 fn edit_of(kind: &str, file: PathBuf) -> EditSpec {
     let (find, action) = match kind {
-        "empty" => (BODY, Action::Replace(String::new())),
-        "no final newline" => ("    return y", Action::InsertBefore("    debug_print(y)\n".to_owned())),
-        _ => ("    return y\n", Action::InsertBefore("    debug_print(y)\n".to_owned())),
+        "empty" => (BODY, Action::Replace(Vec::new())),
+        "no final newline" => ("    return y", Action::InsertBefore("    debug_print(y)\n".into())),
+        _ => ("    return y\n", Action::InsertBefore("    debug_print(y)\n".into())),
     };
     EditSpec { name: "print".to_owned(), file, find: find.to_owned(), action, sha256: None }
 }

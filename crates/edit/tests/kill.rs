@@ -34,7 +34,13 @@ fn child(folder: &Path, step: usize) {
     let journal = journal.expect("opened");
     let text = "    debug_print(y)\n".to_owned();
     let file = folder.join("m.py");
-    let spec = EditSpec { name: "print".to_owned(), file, find: "    y = x\n".to_owned(), action: Action::InsertAfter(text), sha256: None };
+    let spec = EditSpec {
+        name: "print".to_owned(),
+        file,
+        find: "    y = x\n".to_owned(),
+        action: Action::InsertAfter(text.into_bytes()),
+        sha256: None,
+    };
     let applied = journal.apply(&prepare(&spec).expect("prepared"), "killed").expect("applied");
     journal.revert(&applied.id).expect("reverted");
 }

@@ -37,6 +37,7 @@ use bystander_model::event::{FileProof, TrialEnd};
 use bystander_model::ids::{RunId, TrialId};
 use bystander_model::patch::EditState;
 use bystander_model::provenance::PythonInfo;
+use bystander_model::typed;
 use bystander_probe::{CheckedProbe, OVERLAY_VARIABLE};
 use bystander_store::StateDir;
 use bystander_supervise::command::Command;
@@ -222,7 +223,7 @@ fn not_ours(turn: &std::io::Result<Turn>) -> Option<Diagnostic> {
         Ok(Turn::Held(_)) => None,
         Ok(Turn::Waited(file)) => Some(
             Diagnostic::error("edit.held", format!("another run has an edit on {}", file.display()))
-                .help("wait until it ends, or stop it; `bystander patch status` shows its edits"),
+                .help(format!("wait until it ends, or stop it; `{}` shows its edits", typed::there("patch status"))),
         ),
         Err(error) => {
             Some(Diagnostic::error("edit.held", format!("it cannot be told whether another run has edits on the files: {error}")))

@@ -62,6 +62,7 @@ pub fn report_beside(ledger: &Ledger, others: &[OtherRun]) -> Report {
         differences: provenance::unplanned_differences(ledger),
         unrated: rates::unrated(&ledger.plan),
         aa: aa::judge(ledger, &answers),
+        on: None,
         notes: [
             unsafe_probes(ledger),
             captures::switching(ledger),

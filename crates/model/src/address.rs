@@ -1,10 +1,14 @@
 //! Where another machine is: `ssh://user@host:port/folder`.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use thiserror::Error;
+
+use crate::typed::escaped;
 
 /// How an address begins.
 const SCHEME: &str = "ssh://";
@@ -52,12 +56,18 @@ impl Address {
     }
 }
 
-impl FromStr for Address {
-    type Err = AddressError;
-
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        let rest = text.strip_prefix(SCHEME).ok_or(AddressError::Scheme)?;
-        let (machine, folder) = rest.find('/').map_or((rest, None), |slash| (&rest[..slash], Some(&rest[slash..])));
+impl Address {
+    /// Reads an address as it is typed: its folder may be of any bytes.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn of_os(text: &OsStr) -> Result<Self, AddressError> {
+        let rest = text.as_bytes().strip_prefix(SCHEME.as_bytes()).ok_or(AddressError::Scheme)?;
+        let (machine, folder) = rest.iter().position(|byte| *byte == b'/').map_or((rest, None), |slash| {
+            let folder = &rest[slash..];
+            (&rest[..slash], Some(folder))
+        });
+        let machine = str::from_utf8(machine).map_err(|_not_text| AddressError::Name(escaped(machine), "host"))?;
         let (user, machine) = machine.rsplit_once('@').map_or((None, machine), |(user, machine)| (Some(user), machine));
         if user.is_some_and(|user| user.contains(':')) {
             return Err(AddressError::Password);
@@ -72,11 +82,32 @@ impl FromStr for Address {
             host: name(host, "host")?,
             port: port.transpose()?,
             // `/~/x` is below the home directory, as other tools have it.
-            folder: folder.filter(|folder| !matches!(*folder, "/" | "/~" | "/~/")).map(|folder| {
-                let below_home = folder.strip_prefix("/~/");
-                below_home.map_or_else(|| PathBuf::from(folder), PathBuf::from)
+            folder: folder.filter(|folder| !matches!(*folder, b"/" | b"/~" | b"/~/")).map(|folder| {
+                let below_home = folder.strip_prefix(b"/~/");
+                PathBuf::from(OsStr::from_bytes(below_home.unwrap_or(folder)))
             }),
         })
+    }
+
+    /// The address as it is typed, with the bytes of its folder.
+    #[must_use]
+    pub fn to_os_string(&self) -> OsString {
+        let mut text = OsString::from(self.machine());
+        if let Some(folder) = &self.folder {
+            if !folder.is_absolute() {
+                text.push("/~/");
+            }
+            text.push(folder);
+        }
+        text
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        Self::of_os(OsStr::new(text))
     }
 }
 
@@ -115,8 +146,8 @@ impl fmt::Display for Address {
             write!(f, ":{port}")?;
         }
         match &self.folder {
-            Some(folder) if folder.is_absolute() => write!(f, "{}", folder.display()),
-            Some(folder) => write!(f, "/~/{}", Path::new(folder).display()),
+            Some(folder) if folder.is_absolute() => f.write_str(&escaped(folder.as_os_str().as_bytes())),
+            Some(folder) => write!(f, "/~/{}", escaped(folder.as_os_str().as_bytes())),
             None => Ok(()),
         }
     }
@@ -124,6 +155,9 @@ impl fmt::Display for Address {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
     use super::{Address, AddressError};
 
     fn read(text: &str) -> Result<Address, AddressError> {
@@ -147,6 +181,17 @@ mod tests {
         assert_eq!((address.user.as_deref(), address.host.as_str(), address.port), (Some("a@b"), "gpu1", Some(22)));
         assert_eq!(address.machine(), "ssh://a@b@gpu1:22");
         assert_eq!(read("ssh://gpu1/").expect("an address").folder, None);
+    }
+
+    #[test]
+    fn the_folder_may_be_of_any_bytes_and_the_rest_is_text() {
+        for text in [&b"ssh://gpu1/srv/\xff"[..], b"ssh://gpu1/~/\xff b", b"ssh://gpu1"] {
+            let text = OsStr::from_bytes(text);
+            assert_eq!(Address::of_os(text).expect("an address").to_os_string(), text);
+        }
+        assert_eq!(Address::of_os(OsStr::from_bytes(b"ssh://gpu1/\xff")).expect("an address").to_string(), "ssh://gpu1/\\xff");
+        let wrong = Address::of_os(OsStr::from_bytes(b"ssh://gpu\xff/srv")).expect_err("no name").to_string();
+        assert_eq!(wrong, "`gpu\\xff` is no name of a host");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod cell;
 pub mod chain;
 pub mod diagnostic;
 pub mod edit;
+pub mod elsewhere;
 pub mod engine;
 pub mod event;
 pub mod evidence;
@@ -31,6 +32,7 @@ pub mod report;
 pub mod requests;
 pub mod samples;
 pub mod traffic;
+pub mod typed;
 pub mod value;
 pub mod watch;
 

@@ -144,7 +144,7 @@ pub struct EditDiff {
     pub file: PathBuf,
     /// Whether others changed the file since, or another edit lies on top.
     pub changed: bool,
-    /// The edit as a unified diff; bytes that are not UTF-8 are shown as U+FFFD.
+    /// The edit as a unified diff; bytes that are not UTF-8 are shown as `\xff`.
     pub text: String,
 }
 
@@ -155,6 +155,9 @@ pub struct DiffReport {
     pub format: u32,
     /// The live edits, oldest first.
     pub edits: Vec<EditDiff>,
+    /// Live edits on other machines that the state directory knows, as they were last seen: they are no part of the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostEdits>,
 }
 
 /// The answer of `patch status`, `patch revert` and `patch verify`.
@@ -190,7 +193,16 @@ pub struct PatchReport {
 pub struct HostEdits {
     /// The machine: `ssh://user@host:port`.
     pub address: String,
-    /// When they were seen, as RFC 3339, where that is not now; `None` with `unreachable` where nothing was ever seen.
+    /// Other addresses of the same machine and user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// What a verb of `patch` follows so that it works there: `bystander --on ssh://user@host patch`.
+    #[serde(default)]
+    pub command: String,
+    /// Whether this command has tried to ask it; otherwise all is as it was last seen.
+    #[serde(default)]
+    pub asked: bool,
+    /// When they were seen, as RFC 3339, where that is not now; `None` where nothing was ever seen.
     #[serde(default)]
     pub as_of: Option<String>,
     /// Why the machine cannot be asked now, if it cannot.
@@ -198,4 +210,17 @@ pub struct HostEdits {
     pub unreachable: Option<String>,
     /// What it says, or last said.
     pub report: Box<PatchReport>,
+}
+
+impl HostEdits {
+    /// The edits that are on disk there, as far as is known.
+    pub fn live(&self) -> impl Iterator<Item = &EditStatus> {
+        self.report.edits.iter().filter(|edit| edit.state != EditState::Reverted)
+    }
+
+    /// Whether it holds, or may hold, what a command that asks every machine must not pass over; of one that was not asked only what was seen counts.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        if self.asked { self.report.clean && self.unreachable.is_none() } else { self.live().next().is_none() }
+    }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostic;
+use crate::elsewhere::OnMachine;
 use crate::ids::TrialId;
 
 /// What `show --list` prints: every run of a state directory, newest first.
@@ -85,6 +86,9 @@ pub struct DoctorReport {
     pub format: u32,
     /// Each thing that was tried.
     pub findings: Vec<Finding>,
+    /// The machine that it was tried on; `None` where that is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<OnMachine>,
 }
 
 /// One thing that was tried.

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::BudgetReport;
+use crate::elsewhere::OnMachine;
 use crate::ids::TrialId;
 use crate::old_log::OldLogReport;
 
@@ -73,6 +74,9 @@ pub struct Report {
     /// What came of comparing the baseline with itself; `None` for every other plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aa: Option<AaReport>,
+    /// The machine that it ran on; `None` where that is this one, or the one that made the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<OnMachine>,
 }
 
 /// What was planned.

@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::OnMachine;
 use crate::hit::{Hit, Receipt, ReceiptState};
 use crate::ids::RunId;
 use crate::probe::{Delivery, ProbeSpec};
@@ -147,6 +148,9 @@ pub struct WatchSummary {
     pub left: Option<String>,
     /// What kept Bystander from seeing all of it.
     pub trouble: Option<String>,
+    /// The machine that it ran on; `None` where that is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<OnMachine>,
 }
 
 /// What came of one probe, over all processes.

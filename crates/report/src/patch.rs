@@ -11,20 +11,9 @@ const UNDONE: usize = 8;
 /// So many problems and notes are listed.
 const LISTED: usize = 20;
 
-/// Renders the state of edits on disk.
+/// Renders the state of edits on disk; `command` is what its verbs are typed after, such as `bystander patch`.
 #[must_use]
-pub fn patch_text(report: &PatchReport, style: &Style) -> String {
-    text(report, style, "bystander patch")
-}
-
-/// Renders the state of edits on another machine.
-#[must_use]
-pub fn host_text(host: &HostEdits, style: &Style) -> String {
-    text(&host.report, style, &format!("bystander --on {} patch", clean(&host.address)))
-}
-
-/// The state of edits, with the command that goes on with them.
-fn text(report: &PatchReport, style: &Style, command: &str) -> String {
+pub fn patch_text(report: &PatchReport, style: &Style, command: &str) -> String {
     let mut page = Page::new(style);
     let of = |state| report.edits.iter().filter(|edit| edit.state == state).count();
     let (live, stuck) = (of(EditState::Live), of(EditState::Conflict));
@@ -32,7 +21,9 @@ fn text(report: &PatchReport, style: &Style, command: &str) -> String {
         report.searched_files.map(|files| format!(" {} searched.", count(usize::try_from(files).unwrap_or(usize::MAX), "file", "files")));
     let searched = searched.unwrap_or_default();
     let (role, verdict) = if report.clean {
-        (Role::Good, format!("Clean: no edit is live, in conflict or left behind.{searched}"))
+        // What was not asked is no part of what is clean.
+        let here = if report.hosts.iter().all(|host| host.asked) { "" } else { " on this machine" };
+        (Role::Good, format!("Clean: no edit is live, in conflict or left behind{here}.{searched}"))
     } else {
         let found = count(report.problems.len(), "problem", "problems");
         let here = format!("{} live, {stuck} in conflict, {found}.{searched}", count(live, "edit", "edits"));
@@ -65,8 +56,12 @@ fn text(report: &PatchReport, style: &Style, command: &str) -> String {
         }
     }
     let mut out = page.finish();
-    if live > 0 {
-        out.push_str(&format!("\nnext: `{command} diff` shows what is live, `{command} revert ID` takes one back\n"));
+    if let Some(newest) = report.edits.iter().rfind(|edit| edit.state == EditState::Live) {
+        let which = if live == 1 { "it" } else { "the newest" };
+        out.push_str(&format!(
+            "\nnext: `{command} diff` shows what is live, `{command} revert {}` takes {which} back\n",
+            clean(&newest.id)
+        ));
     }
     out
 }
@@ -74,18 +69,54 @@ fn text(report: &PatchReport, style: &Style, command: &str) -> String {
 /// What other machines hold, or may hold; `None` where they are clean, or there are none.
 fn elsewhere(report: &PatchReport) -> Option<String> {
     let on = |host: &HostEdits| {
-        let live = host.report.edits.iter().filter(|edit| edit.state == EditState::Live).count();
-        let address = clean(&host.address);
-        match (&host.unreachable, live) {
-            (Some(_), 0) => Some(format!("{address} cannot be asked now")),
-            (Some(_), live) => Some(format!("{} live on {address} when it was last asked", count(live, "edit", "edits"))),
-            (None, _) if host.report.clean => None,
-            (None, 0) => Some(format!("{address} is not clean")),
-            (None, live) => Some(format!("{} live on {address}", count(live, "edit", "edits"))),
+        let live = count(host.live().count(), "edit", "edits");
+        let machine = addresses(host);
+        match (host.is_clean(), host.live().next().is_some(), host.asked && host.unreachable.is_none()) {
+            (true, ..) => None,
+            (false, true, true) => Some(format!("{live} live on {machine}")),
+            (false, true, false) => Some(format!("{live} live on {machine} when it was last asked")),
+            (false, false, true) => Some(format!("{machine} is not clean")),
+            (false, false, false) => Some(format!("{machine} cannot be asked now")),
         }
     };
     let found: Vec<String> = report.hosts.iter().filter_map(on).collect();
     (!found.is_empty()).then(|| found.join("; "))
+}
+
+/// A machine by every address that it is known by.
+fn addresses(host: &HostEdits) -> String {
+    let also: Vec<String> = host.also.iter().map(|address| clean(address)).collect();
+    let also = if also.is_empty() { String::new() } else { format!(" (also {})", also.join(", ")) };
+    format!("{}{also}", clean(&host.address))
+}
+
+/// Renders the state of edits on another machine, below those of this one.
+#[must_use]
+pub fn host_text(host: &HostEdits, style: &Style) -> String {
+    let machine = addresses(host);
+    let seen = host.as_of.as_deref().map(second);
+    let heading = match (&host.unreachable, &seen) {
+        (None, _) if host.asked => format!("on {machine}:"),
+        (None, None) => return format!("\non {machine}: not asked, and never seen; `{} status` asks it\n", host.command),
+        (None, Some(seen)) if host.live().next().is_none() => {
+            return format!("\non {machine}: not asked; no edit was live there as of {seen}; `{} verify` proves it\n", host.command);
+        }
+        (None, Some(seen)) => format!("on {machine}, which was not asked; as of {seen}:"),
+        (Some(why), Some(seen)) => format!("on {machine}, which cannot be asked now ({}); as of {seen}:", clean(why)),
+        (Some(why), None) => return format!("\non {machine}: unknown; it cannot be asked now ({})\n", clean(why)),
+    };
+    format!("\n{heading}\n{}", patch_text(&host.report, style, &host.command))
+}
+
+/// Where else edits are live, as it was last seen: a line for each machine, with the verb that goes on with them; empty where nothing is known to be live.
+#[must_use]
+pub fn live_elsewhere(hosts: &[HostEdits], verb: &str) -> String {
+    let line = |host: &HostEdits| {
+        let live = host.live().count();
+        let seen = host.as_of.as_deref().map(|time| format!(", when it was last asked at {}", second(time))).unwrap_or_default();
+        (live > 0).then(|| format!("on {}: {} live{seen}: `{} {verb}`\n", addresses(host), count(live, "edit", "edits"), host.command))
+    };
+    hosts.iter().filter_map(line).collect()
 }
 
 fn problems(page: &mut Page<'_>, report: &PatchReport) {
@@ -138,7 +169,8 @@ fn edits(page: &mut Page<'_>, report: &PatchReport) {
 }
 
 /// A time to the second, with its zone; a word is left as it is.
-fn second(time: &str) -> String {
+#[must_use]
+pub fn second(time: &str) -> String {
     time.split_once('.').map_or_else(|| time.to_owned(), |(second, _)| format!("{second}Z"))
 }
 
@@ -155,12 +187,13 @@ pub fn staged_text(report: &PatchReport, style: &Style) -> String {
     page.finish()
 }
 
-/// Renders what `patch revert` took back; `live` edits are left elsewhere.
+/// Renders what `patch revert` took back; `live` edits are left in other state directories of this machine, and `command` is what its verbs are typed after.
 #[must_use]
-pub fn revert_text(report: &PatchReport, live: usize, style: &Style) -> String {
+pub fn revert_text(report: &PatchReport, live: usize, style: &Style, command: &str) -> String {
     let mut page = Page::new(style);
     let (role, verdict) = match report.edits.len() {
-        0 => (None, "Nothing to take back.".to_owned()),
+        0 if report.hosts.is_empty() => (None, "Nothing to take back.".to_owned()),
+        0 => (None, "Nothing to take back on this machine.".to_owned()),
         some => (Some(Role::Good), format!("Taken back: {}.", count(some, "edit", "edits"))),
     };
     page.led(&verdict, role, 0, "");
@@ -168,16 +201,16 @@ pub fn revert_text(report: &PatchReport, live: usize, style: &Style) -> String {
     let mut out = page.finish();
     if live > 0 {
         out.push_str(&format!(
-            "\n{} left live or in conflict: `bystander patch status` lists what is on disk\n",
+            "\n{} left live or in conflict: `{command} status` lists what is on disk\n",
             count(live, "other edit is", "other edits are")
         ));
     }
-    out
+    out + &live_elsewhere(&report.hosts, "revert")
 }
 
-/// Renders what `patch apply` did, or would do.
+/// Renders what `patch apply` did, or would do; `command` is what its verbs are typed after.
 #[must_use]
-pub fn apply_text(report: &ApplyReport, style: &Style) -> String {
+pub fn apply_text(report: &ApplyReport, style: &Style, command: &str) -> String {
     let mut page = Page::new(style);
     let files = report.edits.iter().map(|edit| &edit.file).collect::<std::collections::BTreeSet<_>>().len();
     let what = format!("{} in {}", count(report.edits.len(), "edit", "edits"), count(files, "file", "files"));
@@ -212,7 +245,7 @@ pub fn apply_text(report: &ApplyReport, style: &Style) -> String {
     if report.made {
         let ids: Vec<&str> = report.edits.iter().map(|edit| edit.id.as_str()).collect();
         let by_itself = report.expires.as_deref().map(|at| format!("; by itself at {}", second(at))).unwrap_or_default();
-        out.push_str(&format!("take back: bystander patch revert {}{by_itself}\n", ids.join(" ")));
+        out.push_str(&format!("take back: {command} revert {}{by_itself}\n", ids.join(" ")));
     }
     out
 }
@@ -225,7 +258,11 @@ pub fn diff_text(report: &DiffReport, _style: &Style) -> String {
         let changed = if edit.changed { ", the file has changed since" } else { "" };
         out.push_str(&format!("# edit {} ({}){changed}\n{}", clean(&edit.name), clean(&edit.id), shown(&edit.text)));
     }
-    if report.edits.is_empty() { "No edit is live.\n".to_owned() } else { out }
+    match (report.edits.is_empty(), report.hosts.is_empty()) {
+        (true, true) => "No edit is live.\n".to_owned(),
+        (true, false) => "No edit is live on this machine.\n".to_owned(),
+        (false, _) => out,
+    }
 }
 
 /// A diff without what could steer a terminal.

@@ -59,7 +59,7 @@ pub(crate) fn wrap(text: &str, columns: usize, lead: usize) -> Vec<String> {
     let mut line = String::new();
     let mut room = columns.saturating_sub(lead);
     // A figure and its sign stay together.
-    let text = text.replace(" %", &format!("{GLUE}%"));
+    let text = whole_commands(text).replace(" %", &format!("{GLUE}%"));
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let gap = usize::from(!line.is_empty());
         let starts_whole_line = line.is_empty() && room == columns;
@@ -73,6 +73,15 @@ pub(crate) fn wrap(text: &str, columns: usize, lead: usize) -> Vec<String> {
     }
     lines.push(line);
     lines
+}
+
+/// A text in which no line is broken within a command, so that it can be copied: `bystander …` between backticks.
+fn whole_commands(text: &str) -> String {
+    let parts = text.split('`').enumerate().map(|(index, part)| match index % 2 {
+        1 if part.starts_with("bystander ") => part.replace(' ', &GLUE.to_string()),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// Writes a number with its noun: `1 launch`, `3 launches`; `many` is the plural.

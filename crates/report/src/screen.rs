@@ -28,7 +28,7 @@ pub fn text(report: &Report, style: &Style) -> String {
 /// Renders a report as text for one screen; `option` is what a command must be given to find its state directory, such as ` --state DIR`.
 #[must_use]
 pub fn text_with(report: &Report, style: &Style, option: &str) -> String {
-    text_again(report, style, &Again { run: &report.run, option, within: "the state directory" })
+    text_again(report, style, &Again { run: &report.run, option, within: "the state directory", patch: "bystander patch" })
 }
 
 /// How a report is had again, and where its logs lie.
@@ -40,6 +40,8 @@ pub struct Again<'a> {
     pub option: &'a str,
     /// What the logs lie in, such as `the state directory`.
     pub within: &'a str,
+    /// What verbs of `patch` are typed after so that they work where it ran, such as `bystander patch`.
+    pub patch: &'a str,
 }
 
 /// Renders a report as text for one screen, for somebody who has it from elsewhere.
@@ -55,7 +57,7 @@ pub fn text_again(report: &Report, style: &Style, again: &Again<'_>) -> String {
     answers::write_effects(&mut page, report);
     captures::write(&mut page, &report.captures);
     budget::write(&mut page, report);
-    restored::write(&mut page, &report.restored);
+    restored::write(&mut page, &report.restored, again.patch);
     closing::write(&mut page, report, again);
     page.finish()
 }

@@ -17,9 +17,15 @@ use crate::screen::closing::step_said;
 use crate::screen::{answers, beside, budget, cells, restored};
 use crate::style::Style;
 
-/// Renders a report as text with everything that is known.
+/// Renders a report as text with everything that is known, for somebody who sits where it ran.
 #[must_use]
 pub fn why(report: &Report, style: &Style) -> String {
+    why_again(report, style, "bystander patch")
+}
+
+/// Renders a report as text with everything that is known; `patch` is what verbs of `patch` are typed after so that they work where it ran.
+#[must_use]
+pub fn why_again(report: &Report, style: &Style, patch: &str) -> String {
     let mut page = Page::new(style);
     page.heading(&report.question.as_deref().map_or_else(|| clean(&report.file.to_string_lossy()), clean));
     page.paragraph(&format!("run {} of {}: {}", clean(&report.run), clean(&report.file.to_string_lossy()), clean(&report.status)));
@@ -41,7 +47,7 @@ pub fn why(report: &Report, style: &Style) -> String {
     for one in &report.trials {
         trial::write(&mut page, one);
     }
-    restored::write_all(&mut page, &report.restored);
+    restored::write_all(&mut page, &report.restored, patch);
     list(&mut page, "Not only the levels differ", &report.differences);
     list(&mut page, "Also", &report.notes);
     let steps: Vec<String> = report.next.iter().map(step_said).collect();

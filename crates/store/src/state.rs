@@ -3,14 +3,15 @@
 //! It is `.bystander/` beside the experiment file, or wherever the user says. It hides itself from git, says in `format` which version wrote
 //! it, and is never created inside a folder that holds something else. What is in the files belongs to their own modules.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bystander_model::evidence::Stream;
 use bystander_model::ids::{RunId, TrialId};
 use rustix::fs::Access;
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// The version of the layout that this build writes and reads.
@@ -135,6 +136,15 @@ impl StateDir {
         let start = canonical(start)?;
         let nearest = start.ancestors().map(|folder| folder.join(STATE_NAME)).find(|state| state.join(FORMAT_FILE).is_file());
         nearest.map(|path| Self::open_existing(&path)).transpose()
+    }
+
+    /// Whether a folder is a state directory of any version, by what is in it: its name may be any.
+    #[must_use]
+    pub fn is_one(path: &Path) -> bool {
+        let says = |name: &str, fits: &dyn Fn(&str) -> bool| fs::read_to_string(path.join(name)).is_ok_and(|text| fits(text.trim()));
+        says(FORMAT_FILE, &|text| text.parse::<u32>().is_ok())
+            && says(GITIGNORE, &|text| text == "*")
+            && [RUNS, LOCKS].iter().all(|folder| path.join(folder).is_dir())
     }
 
     /// The directory, absolute and without links.
@@ -263,13 +273,19 @@ pub fn write_once(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         return Ok(());
     }
     let folder = file.parent().unwrap_or(Path::new("."));
-    let mut unfinished = tempfile::Builder::new().prefix(UNFINISHED).permissions(fs::Permissions::from_mode(mode)).tempfile_in(folder)?;
-    unfinished.write_all(bytes)?;
+    let mut unfinished = unfinished(folder, mode)?;
+    unfinished.as_file_mut().write_all(bytes)?;
     unfinished.as_file().sync_all()?;
     match unfinished.persist_noclobber(file) {
         Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Makes a file that is to get its name once it is whole. What goes wrong is told without the name that it has until then: nobody knows that one.
+pub(crate) fn unfinished(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
+    tempfile::Builder::new().prefix(UNFINISHED).make_in(folder, open)
 }
 
 /// Tells whether a write failed for want of space: a full disk, a used-up quota or a file size limit.

@@ -30,13 +30,14 @@ pub(crate) fn run(args: &DoctorArgs, named: Option<&Path>, output: &mut Output) 
         shared_memory(),
         state(named),
         registry(),
+        temporary(),
         git(),
         memory_counters(),
         private_mounts(),
         machine::space(named),
         machine::pythons(),
         machine::stacks(),
-        machine::clock(),
+        machine::set_clock(),
     ];
     findings.extend(gpus::findings());
     findings.extend(packs::findings(args.python.as_deref()));
@@ -104,19 +105,39 @@ fn write_to(folder: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn state(named: Option<&Path>) -> Finding {
     let path = named.map_or_else(|| Path::new(".").to_owned(), Path::to_owned);
-    let found = match StateDir::open_existing(&path) {
-        Ok(state) => Ok(format!("{} can be read", state.path().display())),
-        Err(_) => write_to(&path, b"")
-            .map(|()| "a state directory can be made here".to_owned())
-            .map_err(|error| format!("{}: {error}", path.display())),
-    };
-    finding("state directory", found, other_state())
+    // Records and edits are written: that it can be read is not enough.
+    let found = write_below(&path).map_err(|error| format!("{}: {error}", path.display())).map(|()| match StateDir::open_existing(&path) {
+        Ok(state) => format!("{} can be read and written to", state.path().display()),
+        Err(_) if named.is_none() => "a state directory can be made here".to_owned(),
+        Err(_) => format!("{} can be made", path.display()),
+    });
+    finding("state directory", found, &format!("make room or give rights there, or {}", other_state()))
+}
+
+/// Tries whether a folder can be written to, or could be made in the nearest one above it that is there.
+fn write_below(folder: &Path) -> io::Result<()> {
+    let folder = std::path::absolute(folder)?;
+    write_to(folder.ancestors().find(|folder| folder.exists()).unwrap_or(&folder), &[0; 4096])
 }
 
 fn registry() -> Finding {
-    let found =
-        default_registry_dir().map(|path| path.display().to_string()).ok_or_else(|| "neither XDG_STATE_HOME nor HOME is set".to_owned());
-    finding("registry of live edits", found, "set HOME")
+    let Some(path) = default_registry_dir() else {
+        return finding("registry of live edits", Err("neither XDG_STATE_HOME nor HOME is set".to_owned()), "set HOME");
+    };
+    let found = write_below(&path).map(|()| path.display().to_string()).map_err(|error| format!("{}: {error}", path.display()));
+    finding("registry of live edits", found, "make room there, or set XDG_STATE_HOME to a directory that can be written to")
+}
+
+fn temporary() -> Finding {
+    let folder = std::env::temp_dir();
+    let found = write_to(&folder, &[0; 4096])
+        .map(|()| format!("{} can be written to", folder.display()))
+        .map_err(|error| format!("{}: {error}", folder.display()));
+    optional(finding(
+        "temporary folder",
+        found,
+        "make it, or set TMPDIR to a folder that can be written to; programs under test may need it, runs here do not",
+    ))
 }
 
 fn git() -> Finding {

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use bystander_host::secrets::Masker;
 use bystander_lab::ledger::Ledger;
 use bystander_model::ids::TrialId;
+use bystander_model::typed::quoted;
 use bystander_report::Style;
 use bystander_store::archive::{ArchiveError, FAR, Packer, Source};
 use bystander_store::{RunRecord, StateDir};
@@ -18,7 +19,7 @@ use super::found::{ARCHIVE_ENDS, Found, Place, of_archive};
 use super::{on, show, watch};
 use crate::args::ExportArgs;
 use crate::failure::Failure;
-use crate::output::{Output, quoted};
+use crate::output::Output;
 
 /// The folder of output files in an archive.
 pub(super) const LOGS: &str = "logs";

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use bystander_host::remote::mirror::{RanOn, is_sent_as};
 use bystander_lab::ledger::Ledger;
 use bystander_model::ids::RunId;
+use bystander_model::typed::{self, quoted};
 use bystander_store::archive::{ArchiveError, FAR, Opened};
 use bystander_store::{RunLock, RunRecord, StateDir, Store, StoreError};
 
 use crate::failure::Failure;
-use crate::output::{quoted, state_option};
+use crate::output::state_option;
 use crate::state;
 
 /// So many runs are named where the start of an id means several.
@@ -22,6 +23,14 @@ const LEAST_PART: usize = 3;
 
 /// How the names of archives end.
 pub(crate) const ARCHIVE_ENDS: &str = ".tar.zst";
+
+/// What makes a run.
+const MAKES: &str = "`bystander run FILE` and `bystander watch` make one";
+
+/// The command that lists the runs.
+fn list() -> String {
+    format!("`{}`", typed::here("show --list"))
+}
 
 /// A run with its record.
 pub(crate) struct Found {
@@ -103,7 +112,7 @@ fn is_experiment(name: &OsStr) -> bool {
 fn not_a_run(file: &Path, named: Option<&Path>) -> Failure {
     if !file.is_file() {
         return Failure::user(format!("failed to find the run: there is no file {}, and no run has such an id", file.display()))
-            .hint("`bystander show --list` has all runs, with their experiment files");
+            .hint(format!("{} has all runs, with their experiment files", list()));
     }
     let failure = Failure::user(format!("failed to find the run: {} is an experiment file", file.display()));
     let failure = match newest_of(file, named) {
@@ -141,10 +150,7 @@ fn find(store: &Store, state: &StateDir, name: Option<&str>) -> Result<RunRecord
         StoreError::UnknownRun { name, .. } => not_here(store, state, name),
         _ => Failure::user("failed to find the run").because(&error),
     };
-    found.map_err(unknown)?.ok_or_else(|| {
-        Failure::user(format!("failed to find a run: {} holds none", state.path().display()))
-            .hint("`bystander run FILE` and `bystander watch` make one")
-    })
+    found.map_err(unknown)?.ok_or_else(|| Failure::user(format!("failed to find a run: {} holds none", state.path().display())).hint(MAKES))
 }
 
 /// No run has such an id: which come near to it, and what to do.
@@ -152,13 +158,13 @@ fn not_here(store: &Store, state: &StateDir, name: &str) -> Failure {
     let folder = state.path().display();
     let failure = Failure::user(format!("failed to find the run: no run in {folder} is named {name:?}, and none begins so"));
     let runs = store.runs().unwrap_or_default();
-    let Some(newest) = runs.first() else { return failure.hint("`bystander run FILE` and `bystander watch` make one") };
+    let Some(newest) = runs.first() else { return failure.hint(MAKES) };
     let near: Vec<RunId> = near(name, &runs).into_iter().map(|run| run.id.clone()).collect();
     let failure = match near.as_slice() {
-        [] => failure.hint(format!("no id here comes near to it; `bystander show` without one prints the newest, {}", newest.id)),
+        [] => failure.hint(format!("no id here comes near to it; `{}` without one prints the newest, {}", typed::here("show"), newest.id)),
         near => failure.hint(format!("near to it:{}", listed(store, near))),
     };
-    failure.hint("`bystander show --list` has all runs, and the start of an id is enough")
+    failure.hint(format!("{} has all runs, and the start of an id is enough", list()))
 }
 
 /// The runs whose ids a slip of the keyboard may have meant, the nearest first: of a whole id, of its beginning, or of a part that names it.
@@ -178,7 +184,7 @@ fn near<'r>(name: &str, runs: &'r [RunRecord]) -> Vec<&'r RunRecord> {
 /// The runs that a start of an id may mean, newest first.
 fn give_more(store: &Store, candidates: &[RunId]) -> String {
     let more = candidates.len().saturating_sub(MOST_NAMED);
-    let more = if more > 0 { format!("\n    and {more} older ones, which `bystander show --list` has") } else { String::new() };
+    let more = if more > 0 { format!("\n    and {more} older ones, which {} has", list()) } else { String::new() };
     format!("give more letters of the one that is meant:{}{more}", listed(store, &candidates[..candidates.len().min(MOST_NAMED)]))
 }
 
@@ -200,7 +206,7 @@ pub(crate) fn of_archive(error: &ArchiveError) -> Failure {
     let failure = failure.because(error);
     match error {
         ArchiveError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => failure
-            .hint("a name with `/`, or one that ends in `.tar.zst`, is the path of an archive; `bystander show --list` has the runs here"),
+            .hint(format!("a name with `/`, or one that ends in `.tar.zst`, is the path of an archive; {} has the runs here", list())),
         ArchiveError::Exists { .. } => failure.hint("name another file with -o"),
         ArchiveError::Damaged { .. } | ArchiveError::Changed { .. } => {
             failure.hint("copy it again from where it was made, or export the run again")

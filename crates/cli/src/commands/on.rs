@@ -3,9 +3,11 @@
 //! What is typed travels as bytes in a message; files that it names for their text travel with it. What it prints comes back as it is printed. The record
 //! of a run comes back as events and files, and is told from the state directory here.
 
+mod doctor;
 mod ending;
 mod experiment;
 mod follow;
+mod hosts;
 mod jobs;
 mod near;
 mod record;
@@ -13,7 +15,7 @@ mod signals;
 mod there;
 mod words;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use bystander_host::remote::message::{Screen, Start, Word};
 use bystander_host::remote::warden::JOB_ARGUMENT;
 use bystander_lab::spec::LEAST_LEASE;
 use bystander_model::address::Address;
+use bystander_model::typed;
 
 use crate::args::{Args, Command, MemoryCommand, PatchCommand, RemoteArgs};
 use crate::failure::Failure;
@@ -38,7 +41,8 @@ use near::Near;
 use there::{Asked, There};
 
 pub(super) use experiment::masked;
-pub(super) use near::elsewhere;
+pub(crate) use hosts::way_to;
+pub(super) use hosts::{elsewhere, last_seen};
 
 /// How long a command goes on there without anybody here, where nobody says.
 const DEFAULT_LEASE: Duration = Duration::from_secs(30 * 60);
@@ -54,6 +58,28 @@ pub(super) struct Wanted {
     experiment: Option<Experiment>,
 }
 
+impl Wanted {
+    /// The options with which a verb that is typed here works there, with that of the state directory here.
+    fn way(&self, state: &str) -> String {
+        hosts::way(&typed::quoted(self.address.to_os_string()), self.config.as_deref(), state)
+    }
+}
+
+/// From now on every command that is printed reaches the machine and the state directory of this one.
+pub(super) fn reach(args: &Args, wanted: Option<&Wanted>) {
+    let state = state_of(args).map(|state| output::state_option(&state)).unwrap_or_default();
+    typed::reach(typed::Reach { there: wanted.map_or_else(|| state.clone(), |wanted| wanted.way(&state)), here: state });
+}
+
+/// The state directory of a command, where it is not looked for.
+fn state_of(args: &Args) -> Option<PathBuf> {
+    match (&args.state, &args.command) {
+        (Some(named), _) => Some(named.clone()),
+        (None, Command::Run(run)) => Some(bystander_store::StateDir::beside(&absolute(&run.file))),
+        (None, _) => None,
+    }
+}
+
 /// The machine that was asked for; `None` is this one.
 pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
     let RemoteArgs { on, ssh_config, lease, no_upload } = &args.remote;
@@ -63,7 +89,7 @@ pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
         _ => None,
     };
     let of_file = experiment.as_ref().and_then(|read| Some(read.as_ref().ok()?.remote.clone())).unwrap_or_default();
-    let on = on.as_deref().map(|on| on.parse::<Address>().map_err(|error| not_an_address(on, &error))).transpose()?;
+    let on = on.as_deref().map(|on| Address::of_os(on).map_err(|error| not_an_address(on, &error))).transpose()?;
     let lease = lease.as_deref().map(span).transpose()?.or(of_file.lease);
     let Some(address) = on.or(of_file.on) else {
         let lone = [
@@ -99,8 +125,8 @@ pub(super) fn wanted(args: &Args) -> Result<Option<Wanted>, Failure> {
     Ok(Some(Wanted { address, lease, config, upload: !no_upload, experiment }))
 }
 
-fn not_an_address(on: &str, error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::user(format!("failed to read the address {on}")).because(error)
+fn not_an_address(on: &OsStr, error: &(dyn std::error::Error + 'static)) -> Failure {
+    Failure::user(format!("failed to read the address {}", typed::escaped(on.as_encoded_bytes()))).because(error)
 }
 
 fn span(text: &str) -> Result<Duration, Failure> {
@@ -119,7 +145,7 @@ fn stays_here(command: &Command) -> Option<&'static str> {
     }
 }
 
-/// The words of a command that a warden has started, and whether it was one: `far-job COLUMNS COLOUR AGAIN CLOCK LEASE-OVER WORD…`.
+/// The words of a command that a warden has started, and whether it was one: `far-job SCREEN LEASE-OVER WORD…`.
 pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
     if words.get(1).is_none_or(|first| first != JOB_ARGUMENT) {
         return (words, false);
@@ -127,20 +153,21 @@ pub(crate) fn far_job(words: Vec<OsString>) -> (Vec<OsString>, bool) {
     // The warden keeps what is printed and decides how long this goes on: without it, nothing may go on. A warden that is gone already is seen by the
     // first thing that is printed.
     let _unsupported = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::INT));
-    let columns = words.get(2).and_then(|columns| columns.to_str()?.parse().ok());
-    let again = words.get(4).map(|again| again.to_string_lossy().into_owned()).unwrap_or_default();
-    let clock = words.get(5).and_then(|clock| serde_json::from_str(clock.to_str()?).ok()).unwrap_or_default();
-    let lease_over = words.get(6).map(PathBuf::from).unwrap_or_default();
-    output::print_as_told(columns, words.get(3).is_some_and(|colour| colour == "colour"), again, clock, lease_over);
-    (words[..1].iter().chain(words.iter().skip(7)).cloned().collect(), true)
+    let screen = words.get(2).and_then(|screen| serde_json::from_str(screen.to_str()?).ok()).unwrap_or_default();
+    output::print_as_told(screen, words.get(3).map(PathBuf::from).unwrap_or_default());
+    (words[..1].iter().chain(words.iter().skip(4)).cloned().collect(), true)
 }
 
 /// Carries a verb out there.
 pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<ExitCode, Failure> {
+    if matches!(args.command, Command::Doctor(_)) {
+        return doctor::run(args, wanted, output);
+    }
     let near = near_of(args)?;
-    let options = Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned(), halt: Arc::default() };
+    let options =
+        Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned(), visits: false, halt: Arc::default() };
     let mut session = Session::open(wanted.address.clone(), options, output)?;
-    near.know(&wanted.address, wanted.config.as_deref())?;
+    hosts::know(&near, &wanted.address, wanted.config.as_deref(), session.opened())?;
     let mut there = There { wanted, near: &near, session: &mut session, output, over: None };
     there.tidy();
     let done = match (&args.command, &wanted.experiment) {
@@ -152,7 +179,7 @@ pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<E
     // What follows is a courtesy: no lost link is made anew for it.
     there.session.leave();
     if leaves_edits(&args.command) {
-        near.remember(there.session, &wanted.address);
+        hosts::remember(&near, there.session, &wanted.address);
     }
     there.leave();
     done
@@ -184,9 +211,8 @@ fn near_of(args: &Args) -> Result<Near, Failure> {
             let state = named.map_or_else(|| bystander_store::StateDir::beside(&absolute(&run.file)), Path::to_owned);
             if run.dry_run { Ok(Near::passing(&state)) } else { Near::of_state(&state) }
         }
-        Command::Watch(_) | Command::Patch(_) => {
-            Near::of_state(&named.map_or_else(|| PathBuf::from(bystander_store::state::STATE_NAME), Path::to_owned))
-        }
+        Command::Watch(_) => Near::of_state(&named.map_or_else(|| PathBuf::from(bystander_store::state::STATE_NAME), Path::to_owned)),
+        Command::Patch(_) => Near::of_state(&super::patch::state_path(named)?),
         _ => Near::of_user(),
     }
 }
@@ -210,9 +236,6 @@ fn plain(args: &Args, command: &Command, there: &mut There<'_>) -> Result<ExitCo
         }
         _ => words::typed(std::env::args_os().skip(1), &session.opened().state)?,
     };
-    if matches!(command, Command::Doctor(_)) {
-        tell_way(session, wanted, output)?;
-    }
     let clock = session.link()?.offset();
     let start = start(new_name(verb(command)), words, false, clock, wanted, near, output);
     let ended = session.carry_out(&start, &body, 0, &mut |stream, bytes| output.passed_on(stream == Stream::Out, bytes))?;
@@ -220,28 +243,17 @@ fn plain(args: &Args, command: &Command, there: &mut There<'_>) -> Result<ExitCo
     there.code(&ended, Again::of(command))
 }
 
-/// What `doctor` says of the way there: that there is an answer shows a login, a shell and an executable of this version.
-fn tell_way(session: &mut Session, wanted: &Wanted, output: &Output) -> Result<(), Failure> {
-    let offset = session.link()?.offset();
-    let opened = session.opened();
-    let free = opened.free_bytes.map_or_else(String::new, |bytes| format!(", {:.1} GiB free", bytes as f64 / f64::from(1 << 30)));
-    output.say(&format!(
-        "{}: {} answers by a shell, with bystander {}; state in {}{free}; its clock is {}",
-        wanted.address.machine(),
-        opened.machine,
-        env!("CARGO_PKG_VERSION"),
-        opened.state.display(),
-        output::clock(offset)
-    ));
-    Ok(())
-}
-
 /// What is asked of the far end; `taken_up` where a near end that was killed comes back for it.
 fn start(job: String, words: Vec<Word>, taken_up: bool, clock: Offset, wanted: &Wanted, near: &Near, output: &Output) -> Start {
+    let folder = wanted.address.folder.as_deref().map(bystander_host::remote::message::bytes);
+    Start { job, words, screen: screen(clock, wanted, near, output), folder, lease_s: wanted.lease.as_secs().max(1), taken_up }
+}
+
+/// How what is printed there is shown here, and how the commands in it are typed here.
+fn screen(clock: Offset, wanted: &Wanted, near: &Near, output: &Output) -> Screen {
     let (columns, colour) = output.screen();
     let again = near.state().map(|state| output::state_option(state.path())).unwrap_or_default();
-    let folder = wanted.address.folder.as_deref().map(bystander_host::remote::message::bytes);
-    Start { job, words, screen: Screen { columns, colour, again, clock }, folder, lease_s: wanted.lease.as_secs().max(1), taken_up }
+    Screen { columns, colour, way: wanted.way(&again), again, address: wanted.address.machine(), clock }
 }
 
 fn verb(command: &Command) -> &'static str {

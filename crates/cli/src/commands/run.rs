@@ -19,6 +19,7 @@ use bystander_model::diagnostic::{Diagnostic, Severity};
 use bystander_model::event::{EventBody, RunEnd, Session};
 use bystander_model::ids::TimeNs;
 use bystander_model::old_log::OldLog;
+use bystander_model::typed;
 use bystander_store::{RunLock, RunRecord, RunStatus, StateDir, Store};
 
 use super::Place;
@@ -218,15 +219,18 @@ fn of_lab(error: &LabError) -> Failure {
         LabError::Changed { .. } => Failure::user("failed to take up the run that was stopped")
             .because(error)
             .hint("`--new` starts a new run; undo the change to go on with the old one"),
-        LabError::Record(_) => Failure::environment("failed to go on with the run")
-            .because(error)
-            .hint("what was recorded stays readable (`bystander show`); mend the cause and run the same command again to go on"),
+        LabError::Record(_) => Failure::environment("failed to go on with the run").because(error).hint(format!(
+            "what was recorded stays readable (`{}`); mend the cause and run the same command again to go on",
+            typed::here("show")
+        )),
         LabError::Place { .. } | LabError::Unreadable { .. } => Failure::environment("failed to go on with the run").because(error),
     }
 }
 
 fn unswept(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::environment("failed to remove what a killed run had left")
-        .because(error)
-        .hint("`bystander patch status` shows live edits, `bystander patch revert` undoes them")
+    Failure::environment("failed to remove what a killed run had left").because(error).hint(format!(
+        "`{}` shows live edits, `{}` undoes them",
+        typed::there("patch status"),
+        typed::there("patch revert")
+    ))
 }

@@ -16,7 +16,7 @@ use super::found::{Found, Place};
 use super::watch;
 use crate::args::ShowArgs;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, on_machine};
 use crate::{answered, other_runs};
 
 /// Prints a run, or all of them.
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ShowArgs, named: Option<&Path>, output: &mut Output) ->
         if args.diff.is_some() {
             return Err(Failure::user(format!("failed to compare: {} is a watched command, of one launch", found.record.id)));
         }
-        return watch::show(&found.store, &found.record, found.is_alive()?, output);
+        return watch::show(&found, output);
     }
     let ledger = found.ledger()?;
     if let Some(pair) = &args.diff {
@@ -60,6 +60,7 @@ fn meant(args: &ShowArgs, named: Option<&Path>) -> Result<(Found, Option<Option<
 /// The report of a run that was found.
 pub(super) fn report(found: &Found, ledger: &Ledger) -> Result<Report, Failure> {
     let mut report = summary::report_beside(ledger, &other_runs::of(&found.store, &found.record.id)?);
+    report.on = found.ran_on.as_ref().map(on_machine);
     // The record of a run that ended without a last word is that of one that goes on; only the lock tells them apart.
     if ledger.end.is_none() && !found.is_alive()? {
         "interrupted".clone_into(&mut report.status);

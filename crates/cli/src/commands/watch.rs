@@ -17,6 +17,7 @@ use bystander_lab::place::Place as _;
 use bystander_model::hit::ReceiptState;
 use bystander_model::ids::RunId;
 use bystander_model::probe::ProbeSpec;
+use bystander_model::typed;
 use bystander_model::watch::{WatchProbe, WatchStart, WatchStatus, WatchSummary};
 use bystander_probe::InterpreterError;
 use bystander_store::{Reserve, RunLock, StateDir};
@@ -96,7 +97,10 @@ pub(crate) fn run(args: &WatchArgs, named: Option<&Path>, output: &mut Output) -
 fn finish(recording: Recording, summary: &WatchSummary, run: &RunId, canceller: &Canceller, state: &StateDir, output: &mut Output) {
     let unshown = recording.end(summary, canceller);
     if unshown > 0 {
-        output.say(&format!("{unshown} hits were recorded and not printed: nobody reads them (`bystander show {run}` has them)"));
+        output.say(&format!(
+            "{unshown} hits were recorded and not printed: nobody reads them (`{}` has them)",
+            typed::here(&format!("show {run}"))
+        ));
     }
     output.watched(summary, state.path());
 }
@@ -176,7 +180,9 @@ fn refused(error: &CheckError, typed: &[Typed], named: bool) -> Failure {
         CheckError::Command(_) if named => failure.because(error).hint("mend the command, `--python`, or PATH"),
         CheckError::Command(_) => failure.because(error).hint("mend the first word after `--`, or PATH"),
         CheckError::Way { source, .. } => failure.because(error).hint(&source.mend),
-        CheckError::Pack(_) => failure.because(error).hint("`bystander doctor` says which sets of probes bind to which installed engine"),
+        CheckError::Pack(_) => {
+            failure.because(error).hint(format!("`{}` says which sets of probes bind to which installed engine", typed::there("doctor")))
+        }
         CheckError::Python(InterpreterError::NotPython { .. }) => failure
             .because(error)
             .hint("name the Python that it starts in the end with `--python PYTHON`: the probes are in every Python process of its tree")

@@ -7,15 +7,20 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use bystander_host::remote::clock::Offset;
+use bystander_host::remote::message::Screen;
 use bystander_host::remote::mirror::RanOn;
+use bystander_model::elsewhere::OnMachine;
 use bystander_model::hit::Hit;
 use bystander_model::ids::RunId;
-use bystander_model::patch::{ApplyReport, HostEdits, PatchReport};
+use bystander_model::patch::{ApplyReport, PatchReport};
+use bystander_model::report::Report;
+use bystander_model::typed;
 use bystander_report::Style;
 use bystander_store::StateDir;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{NARROWEST, Output, WIDTH};
+use crate::commands::{Place, way_to};
 
 /// The screen that another machine has told, where what is printed goes to it.
 static TOLD: OnceLock<Told> = OnceLock::new();
@@ -40,18 +45,48 @@ pub(super) struct Told {
     pub(super) style: Style,
     /// What follows `bystander show RUN` there.
     pub(super) again: String,
+    /// The machine here, as it is named there.
+    on: OnMachine,
     /// How far the clock here is from the one there.
     clock: Offset,
     /// A file that is there once the lease of this command is over, with the length of that in seconds.
     lease_over: PathBuf,
 }
 
-/// From now on everything is printed for a screen of so many columns, with or without colour, on a machine where `again` finds a run, and by the clock
-/// there.
-pub(crate) fn print_as_told(columns: Option<usize>, colour: bool, again: String, clock: Offset, lease_over: PathBuf) {
+/// From now on everything is printed for the screen of another machine, by the clock there, and with commands that are typed there.
+pub(crate) fn print_as_told(screen: Screen, lease_over: PathBuf) {
+    let Screen { columns, colour, again, way, address, clock } = screen;
     let width = columns.filter(|columns| *columns >= NARROWEST).unwrap_or(WIDTH);
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    typed::reach(typed::Reach { there: way, here: again.clone() });
+    let on = OnMachine { address, machine, clock_ahead_ns: clock.ahead_ns, clock_error_ns: clock.error_ns };
     // The first word holds: there is one screen.
-    let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again, clock, lease_over });
+    let _already = TOLD.set(Told { style: Style { width, colour, ..Style::default() }, again, on, clock, lease_over });
+}
+
+/// Where a run ran, as it is told.
+pub(crate) fn on_machine(ran: &RanOn) -> OnMachine {
+    let (address, machine) = (ran.address.clone(), ran.machine.clone());
+    OnMachine { address, machine, clock_ahead_ns: ran.offset.ahead_ns, clock_error_ns: ran.offset.error_ns }
+}
+
+/// What verbs of `patch` are typed after so that they work where a run ran.
+pub(super) fn patch_where_it_ran(report: &Report, place: &Place) -> String {
+    match (&report.on, place) {
+        (None, _) => typed::there("patch"),
+        (Some(on), Place::State(state)) => typed::at(&way_to(state, &on.address), "patch"),
+        (Some(on), Place::Archive(_)) => typed::at(&format!(" --on {}", typed::quoted(&on.address)), "patch"),
+    }
+}
+
+/// The machine here, where what is printed goes to another one.
+pub(crate) fn machine_here() -> Option<OnMachine> {
+    told().map(|told| told.on.clone())
+}
+
+/// How far the clock here is from the reader's, where that is another one.
+pub(crate) fn clock_here() -> Option<Offset> {
+    told().map(|told| told.clock)
 }
 
 /// What to do about a state directory that cannot be written to: one on another machine is not the one that `--state` names.
@@ -154,15 +189,6 @@ impl Output {
             // Nobody reads what is only said: there is nobody to tell.
             let _unread = io::stderr().lock().write_all(bytes);
         }
-    }
-}
-
-/// What stands above the live edits of another machine.
-pub(super) fn heading(host: &HostEdits) -> String {
-    match (&host.unreachable, &host.as_of) {
-        (None, _) => format!("\non {}:\n", host.address),
-        (Some(why), Some(as_of)) => format!("\non {}, which cannot be asked now ({why}); as of {as_of}:\n", host.address),
-        (Some(why), None) => format!("\non {}: unknown; it cannot be asked now ({why})\n", host.address),
     }
 }
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use bystander_model::archive::Manifest;
 use bystander_model::printed::ListedRun;
+use bystander_model::typed::quoted;
 use bystander_report::count;
 
-use super::quoted;
 use super::text::{bytes, clean, clipped};
 
 /// One line a run: id, when, how it stands, its answer, its file.

@@ -43,6 +43,7 @@ mod remote;
 mod remote_ends;
 mod remote_faults;
 mod remote_lost;
+mod remote_next;
 mod remote_once;
 mod remote_shown;
 mod resume;

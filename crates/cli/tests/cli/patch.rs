@@ -92,3 +92,24 @@ fn the_doctor_names_what_works_and_leaves_nothing() {
 fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
     text(&value[key])
 }
+
+#[test]
+fn a_state_directory_is_left_out_of_what_is_searched_whatever_it_is_called_and_however_it_is_reached() {
+    let world = world();
+    world.write("app/x.py", "x = 1\n");
+    let apply = ["patch", "apply", "--file", "app/x.py", "--find", "x = 1", "--insert-after", "print(x)", "--state"];
+    std::os::unix::fs::symlink(".", world.path("round")).expect("a link");
+    for state in ["st", "home/.local/state/bystander/far/0123", "round/deep/st", "app/.bystander"] {
+        world.bystander(apply).args([state]).run().exits(0);
+        world.bystander(["patch", "revert", "--all"]).run().exits(0);
+        for options in [&["--state", state][..], &[]] {
+            let found = world.bystander(["patch", "verify", "."]).args(options).run();
+            assert_eq!(found.code, Some(0), "{state} {options:?}:\n{}", found.stdout);
+        }
+    }
+    // What only looks like one is searched.
+    world.write("app/.bystander2/format", "1\n");
+    world.write("app/.bystander2/copy", format!("bystander-patch-{}\n", "0123456789ab"));
+    let found = world.bystander(["patch", "verify", "."]).run().exits(1);
+    assert!(found.stdout.contains(".bystander2/copy"), "{}", found.stdout);
+}

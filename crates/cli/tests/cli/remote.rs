@@ -62,7 +62,9 @@ fn a_run_there_is_told_from_the_record_here() {
     // Without the daemon: everything is here.
     drop(sshd);
     let shown = world.bystander(["show", "--json", "--state", "exp/.bystander"]).run().exits(2).json();
-    assert_eq!(shown["answers"], report["answers"]);
+    assert_eq!((&shown["answers"], &shown["on"]), (&report["answers"], &report["on"]));
+    let machine = &report["on"];
+    assert!(machine["address"] == "ssh://target" && machine["machine"].is_string() && machine["clock_error_ns"].is_u64(), "{machine}");
     let run = report["run"].as_str().expect("a run");
     let said = fs::read_to_string(world.path(&format!("exp/.bystander/runs/{run}/trial-1/stdout"))).expect("what it printed");
     assert!(said.starts_with(&format!("in {}\n", world.path("far").display())), "{said}");
@@ -111,10 +113,15 @@ fn without_the_command_there_it_is_brought_unless_that_is_forbidden() {
     let world = world();
     let Some(sshd) = Sshd::start(&world, None) else { return skip("there is no sshd", Mark::Machine) };
     let forbidden = on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(4);
-    forbidden.says(&["there is no bystander there, and --no-upload forbids to copy this one there", "install bystander"]);
+    for found in
+        ["MISSING bystander there: there is no bystander there, and --no-upload forbids to copy this one there", "install bystander"]
+    {
+        assert!(forbidden.stdout.contains(found), "{found} is missing:\n{}", forbidden.stdout);
+    }
     assert!(!far_state(&world).exists(), "nothing is left by an attempt");
     let old = world.write_program("far-bin/bystander", "#!/bin/sh\necho noise of a shell\necho bystander-agent 1 0.0.9\n");
-    on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(4).says(&["has version 0.0.9, this one"]);
+    let other = on(&world, &sshd, ["doctor", "--no-upload"]).run().exits(4);
+    assert!(other.stdout.contains("has version 0.0.9, this one"), "{}", other.stdout);
     let brought = on(&world, &sshd, ["doctor"]).run();
     assert_eq!(brought.code, Some(0), "{}\n{}", brought.stdout, brought.stderr);
     brought.says(&["copying this executable to ssh://target", "0.0.9"]);
@@ -240,6 +247,20 @@ fn every_time_is_given_by_the_clock_here() {
         assert!(hits.len() == 5 && hits.iter().all(|hit| (before - error..after + error).contains(hit)), "{before} {hits:?} {after}");
         let shown = world.bystander(["show", "--json"]).run().exits(0);
         assert_eq!(times(&shown.stdout), hits, "the record says the same, to the nanosecond");
+        let is_ahead = |on: &Value| on["clock_ahead_ns"].as_i64().is_some_and(|ns| (ns / 1_000_000_000 - ahead).abs() <= 1);
+        for text in [&told.stdout, &shown.stdout] {
+            let last: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).expect("JSON");
+            assert!(is_ahead(&last["summary"]["on"]) && last["summary"]["on"]["address"] == "ssh://target", "{last}");
+        }
+        let found = on(&world, &sshd, ["doctor", "--json"]).run().exits(0).json();
+        assert!(is_ahead(&found["on"]), "{found}");
+        let clock = found["findings"].as_array().into_iter().flatten().find(|finding| finding["name"] == "clock");
+        let word = if ahead > 0 { "ahead of the one here" } else { "behind the one here" };
+        let told = clock.is_some_and(|clock| {
+            clock["found"].as_str().is_some_and(|text| text.contains(word))
+                && clock["mend"].as_str().is_some_and(|text| text.contains("timedatectl"))
+        });
+        assert!(told, "{clock:?}");
         let rows = world.bystander(["show"]).run().exits(0).stdout;
         let seconds = rows.lines().filter(|line| line.contains("n=")).map(|line| line.split_whitespace().next()?.parse::<f64>().ok());
         let seconds: Option<Vec<f64>> = seconds.collect();

@@ -277,13 +277,68 @@ fn a_home_that_cannot_be_written_to_is_told_with_the_way_out() {
     if mounted.code != Some(0) {
         return skip("no file system can be mounted", Mark::Superuser);
     }
+    let ran = on(&world, &sshd, ["patch", "status"]).run();
     let there = on(&world, &sshd, ["doctor"]).run();
     fs::remove_file(world.path("far-bin/bystander")).expect("own link");
     let copied = on(&world, &sshd, ["doctor"]).run();
     let unmounted = world.run(Path::new("/bin/umount")).args(["-l"]).args([&state]).run();
-    assert_eq!((there.code, copied.code, unmounted.code), (Some(4), Some(4), Some(0)), "{}\n{}", there.stderr, copied.stderr);
-    there.says(&["Read-only file system", "set XDG_STATE_HOME there"]);
-    copied.says(&["could not be copied there", "Read-only file system", "set XDG_STATE_HOME there"]);
+    assert_eq!((ran.code, unmounted.code), (Some(4), Some(0)), "{}", ran.stderr);
+    ran.says(&["Read-only file system", "set XDG_STATE_HOME there"]);
+    for ran in [there, copied] {
+        found_broken(&ran, "Read-only file system");
+    }
+}
+
+/// What `doctor` says of a home that cannot be written to: every line, what is broken with its mend.
+fn found_broken(ran: &bystander_testkit::Ran, why: &str) {
+    assert_eq!(ran.code, Some(4), "{}\n{}", ran.stdout, ran.stderr);
+    assert!(!ran.stderr.contains("error:"), "{}", ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let broken = lines.iter().position(|line| line.starts_with("MISSING") && line.contains(why));
+    let mend = broken.and_then(|at| lines.get(at + 1)).copied().unwrap_or_default();
+    assert!(mend.starts_with("        ") && mend.contains("XDG_STATE_HOME"), "{}", ran.stdout);
+    for found in ["room for records", "temporary folder", "python3 for probes", "git state in records"] {
+        assert!(ran.stdout.contains(found), "{found} is missing:\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_doctor_tells_all_of_a_machine_that_has_no_room_no_python_and_no_temporary_folder() {
+    let Some((world, sshd)) = far() else { return };
+    let state = world.path("far/.local");
+    fs::create_dir_all(&state).expect("a folder");
+    let mounted = world.run(Path::new("/bin/mount")).args(["-t", "tmpfs", "-o", "size=64k", "none"]).args([&state]).run();
+    if mounted.code != Some(0) {
+        return skip("no file system can be mounted", Mark::Superuser);
+    }
+    let filled = fs::write(state.join("fill"), vec![0; 256 << 10]);
+    let bin = world.path("far-bin");
+    for tool in ["sh", "env", "uname", "df", "tail", "rm", "mkdir", "getconf", "cat", "wc", "chmod", "mv"] {
+        let found = ["/usr/bin", "/bin"].iter().map(|folder| Path::new(folder).join(tool)).find(|path| path.exists());
+        std::os::unix::fs::symlink(found.expect("a tool of every machine"), bin.join(tool)).expect("a link");
+    }
+    let sshd = sshd.with_path(&world, &format!("{} TMPDIR=/none", bin.display()));
+    let there = on(&world, &sshd, ["doctor"]).run();
+    let json = on(&world, &sshd, ["doctor", "--json"]).run();
+    fs::remove_file(bin.join("bystander")).expect("own link");
+    let copied = on(&world, &sshd, ["doctor"]).run();
+    let left: Vec<_> = fs::read_dir(&state).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    let unmounted = world.run(Path::new("/bin/umount")).args(["-l"]).args([&state]).run();
+    assert_eq!(unmounted.code, Some(0));
+    assert!(filled.is_err(), "it is full");
+    found_broken(&there, "No space left");
+    found_broken(&copied, "No space left");
+    for ran in [&there, &copied] {
+        let broken = |name: &str| ran.stdout.lines().any(|line| line.starts_with("without") && line.contains(name));
+        assert!(["temporary folder", "python3 for probes", "git state in records"].into_iter().all(broken), "{}", ran.stdout);
+    }
+    let json = json.exits(4).json();
+    assert_eq!(
+        (&json["on"]["address"], json["findings"].as_array().is_some_and(|all| all.len() > 10)),
+        (&"ssh://target".into(), true),
+        "{json}"
+    );
+    assert!(left.iter().all(|name| name == "fill" || name == "state"), "nothing is left there: {left:?}");
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn an_edit_of_a_killed_command_that_cannot_be_taken_back_is_told_with_the_way() 
     fs::remove_file(&file).and_then(|()| fs::create_dir(&file)).expect("own file");
     far_command(&world).iter().for_each(|pid| kill(*pid, Signal::KILL));
     let ran = running.wait().exits(4);
-    ran.says(&["could not be taken back and is live", "source.txt", "bystander --on ssh://target patch revert"]);
+    ran.says(&["could not be taken back and is live", "source.txt", "`bystander --on ssh://target --ssh-config ", " patch revert "]);
 }
 
 #[test]

@@ -68,23 +68,69 @@ fn an_experiment_is_read_once() {
 }
 
 #[test]
-fn texts_that_are_refused_are_refused_alike_here_and_there() {
+fn texts_of_any_bytes_arrive_as_they_are_from_the_command_line_and_from_files() {
     let Some((world, sshd)) = far() else { return };
-    world.write("x.py", "x = 1\n");
-    world.write("far/x.py", "x = 1\n");
-    fs::write(world.path("text"), b"x \xff").expect("written");
-    let apply = ["patch", "apply", "--file", "x.py"];
-    let argument = || OsString::from_vec(b"x \xff".to_vec());
-    for option in ["--find-file", "--replace-file", "--insert-after-file", "--insert-before-file"] {
-        let rest = if option == "--find-file" { ["--replace", "y"] } else { ["--find", "x"] };
-        let here = world.bystander(apply).args([option, "text"]).args(rest).run().exits(3).says(&["failed to read text as UTF-8"]);
-        let there = on(&world, &sshd, apply).args([option, "text"]).args(rest).run().exits(3).says(&["failed to read text as UTF-8"]);
-        assert!(there.stderr.starts_with(here.stderr.lines().next().unwrap_or("?")) && !there.stderr.contains("jobs/"), "{}", there.stderr);
+    let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+    let before = b"a = \xff '$HOME'\nb = 2\n";
+    // The file is of another encoding, and of none that anybody declares.
+    let files = [world.write("x.txt", before), world.write("far/x.txt", before)];
+    fs::write(world.path("find"), b"\xff '$HOME'").expect("written");
+    fs::write(world.path("text"), b"\xfe \"`x`\n").expect("written");
+    let apply = ["patch", "apply", "--file", "x.txt"];
+    let ways = [
+        [odd(b"--find"), odd(b"\xff '$HOME'"), odd(b"--replace"), odd(b"\xfe \"`x`\n")],
+        [odd(b"--find=\xff '$HOME'"), odd(b"--replace=\xfe \"`x`\n"), odd(b"--name"), odd(b"n")],
+        [odd(b"--find-file"), odd(b"find"), odd(b"--replace-file"), odd(b"text")],
+        [odd(b"--find"), odd(b"\xff '$HOME'"), odd(b"--insert-after"), odd(b"\xfe")],
+        [odd(b"--find"), odd(b"\xff '$HOME'"), odd(b"--insert-before=\xfe"), odd(b"--inline")],
+    ];
+    for way in &ways {
+        let made = [world.bystander(apply).args(way).run().exits(0), on(&world, &sshd, apply).args(way).run().exits(0)];
+        let [here, there] = files.each_ref().map(|file| fs::read(file).expect("the file"));
+        assert!(here == there && here.contains(&0xfe), "{way:?}: {here:?} {there:?}");
+        for diff in [world.bystander(["patch", "diff"]).run().exits(0), on(&world, &sshd, ["patch", "diff"]).run().exits(0)] {
+            assert!(diff.stdout.contains("\\xfe") && diff.stdout.contains("a = \\xff '$HOME'"), "{}", diff.stdout);
+        }
+        drop(made);
+        world.bystander(["patch", "revert"]).run().exits(0);
+        on(&world, &sshd, ["patch", "revert"]).run().exits(0);
+        files.iter().for_each(|file| assert_eq!(fs::read(file).expect("the file"), before));
     }
-    let here = world.bystander(apply).args(["--replace", "y", "--find"]).args([argument()]).run().exits(3);
-    let there = on(&world, &sshd, apply).args(["--replace", "y", "--find"]).args([argument()]).run().exits(3);
-    assert_eq!(there.stderr, here.stderr);
-    assert!(here.stderr.contains("UTF-8"), "{}", here.stderr);
+    // What is not there is told in letters.
+    let missing = world.bystander(apply).args(["--replace", "y", "--find"]).args([odd(b"a = \xfd '$HOME'")]).run().exits(3);
+    missing.says(&["\\xff", "\\xfd"]);
+}
+
+#[test]
+fn a_file_of_text_is_not_made_something_else_unawares() {
+    let world = world();
+    for name in ["x.py", "x.rs"] {
+        world.write(name, "// 1\n");
+        let apply = || {
+            let run = world.bystander(["patch", "apply", "--file", name, "--find", "1", "--replace"]);
+            run.args([OsString::from_vec(b"\xff".to_vec())])
+        };
+        apply().run().exits(3).says(&["line 1 would be a syntax error"]);
+        let _made = apply().args(["--unchecked"]).run().exits(0);
+    }
+}
+
+#[test]
+fn an_argument_that_must_be_text_is_refused_by_its_name_here_and_there() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("x.txt", "x\n");
+    let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+    let apply = ["patch", "apply", "--file", "x.txt", "--find", "x", "--replace", "y", "--lang"];
+    for run in [world.bystander(apply), on(&world, &sshd, apply)] {
+        run.args([odd(b"p\xff")]).run().exits(3).says(&["failed to read --lang: its value `p\\xff` is not UTF-8"]);
+    }
+    // The folder of an address may be of any bytes; the rest of it is text.
+    fs::create_dir(world.path("far").join(odd(b"\xff d"))).expect("a folder");
+    fs::write(world.path("far").join(odd(b"\xff d")).join("x.txt"), "x\n").expect("a file");
+    let applied = world.bystander(["--ssh-config"]).args([sshd.config()]).args([odd(b"--on"), odd(b"ssh://target/~/\xff d")]);
+    let applied = applied.args(["patch", "apply", "--file", "x.txt", "--find", "x", "--replace", "y"]).run().exits(0);
+    assert!(applied.stdout.contains("--on $'ssh://target/~/\\377 d'"), "{}", applied.stdout);
+    world.bystander(["doctor", "--on"]).args([odd(b"ssh://t\xff/x")]).run().exits(3).says(&["`t\\xff` is no name of a host"]);
 }
 
 #[test]
@@ -94,7 +140,7 @@ fn only_what_is_live_there_is_told_as_what_is_there_and_by_names() {
     on(&world, &sshd, ["patch", "apply", "--file", "x.py", "--find", "x = 1", "--replace", "x = 2"]).run().exits(0);
     let status = world.bystander(["patch", "status"]).run().exits(1).stdout;
     assert!(status.starts_with("NOT clean: 1 edit live on ssh://target. On this machine no edit is live"), "{status}");
-    assert!(status.contains("bystander --on ssh://target patch revert"), "{status}");
+    assert!(status.contains("`bystander --on ssh://target --ssh-config "), "{status}");
     let user = world.run(Path::new("id")).args(["-un"]).run().exits(0).stdout;
     let row = status.lines().find(|line| line.contains("x.py") && line.contains("live")).unwrap_or_default();
     assert!(row.split_whitespace().any(|word| word == user.trim()), "{status}");

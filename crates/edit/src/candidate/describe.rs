@@ -1,5 +1,6 @@
 //! Says in words what differs between a line of a file and a line of a text, white space made visible.
 
+use bystander_model::typed::escaped;
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 
 use crate::lines::split_end;
@@ -143,13 +144,14 @@ fn column(text: &[u8], file: &[u8]) -> usize {
 
 /// From which character on two lines are shown so that their first difference is seen.
 fn shared_before(text: &[u8], file: &[u8]) -> usize {
-    let column = column(text, file);
+    let same = text.iter().zip(file).take_while(|(a, b)| a == b).count();
+    let column = escaped(&file[..same]).chars().count() + 1;
     if column < SHOWN * 3 / 4 { 0 } else { column - SHOWN / 2 }
 }
 
 /// A line from a character on, cut, control characters and on request blanks made visible.
 fn shown(line: &[u8], from: usize, blanks: bool) -> String {
-    let text = String::from_utf8_lossy(line);
+    let text = escaped(line);
     let mut characters = text.chars().skip(from);
     let mut out = if from > 0 { "…".to_owned() } else { String::new() };
     for character in characters.by_ref().take(SHOWN) {

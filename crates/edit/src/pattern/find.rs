@@ -59,22 +59,22 @@ impl Place {
     }
 
     /// Puts what the holes stand for into a text: `$NAME` and `$$$NAME`. Other words with `$` stay.
-    pub(crate) fn fill(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
+    pub(crate) fn fill(&self, text: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len());
         let mut rest = text;
-        while let Some(at) = rest.find('$') {
-            out.push_str(&rest[..at]);
-            let name = rest[at..].trim_start_matches('$');
-            let marks = rest.len() - at - name.len();
-            let length = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
-            let known = self.captures.iter().find(|(known, _)| *known == name[..length] && matches!(marks, 1 | 3));
+        while let Some(at) = memchr::memchr(b'$', rest) {
+            let marks = rest[at..].iter().take_while(|byte| **byte == b'$').count();
+            let name = &rest[at + marks..];
+            let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+            let known = self.captures.iter().find(|(known, _)| known.as_bytes() == &name[..length] && matches!(marks, 1 | 3));
+            out.extend(&rest[..at]);
             match known {
-                Some((_, value)) => out.push_str(value),
-                None => out.push_str(&rest[at..at + marks + length]),
+                Some((_, value)) => out.extend(value.as_bytes()),
+                None => out.extend(&rest[at..at + marks + length]),
             }
             rest = &name[length..];
         }
-        out.push_str(rest);
+        out.extend(rest);
         out
     }
 }
@@ -327,7 +327,7 @@ mod tests {
         let source = "f(f(1), 2)\n";
         let found = places(Language::Python, source.as_bytes(), "f($A, $$$REST)").expect("parsed");
         assert_eq!((found.len(), found[0].range.clone()), (1, 0..10));
-        assert_eq!(found[0].fill("g($A, $B, $$$REST, ${A})"), "g(f(1), $B, 2, ${A})");
+        assert_eq!(found[0].fill(b"g($A, $B, \xff$$$REST, ${A})"), b"g(f(1), $B, \xff2, ${A})");
     }
 
     #[test]

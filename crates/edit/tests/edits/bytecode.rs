@@ -48,7 +48,7 @@ fn run_with(python: &Path, folder: &Path, arguments: &[&str]) -> String {
 }
 
 fn replacement(file: &Path) -> bystander_edit::EditSpec {
-    edit(file, "    return x + 1   #----\n", Action::Replace(EDITED_LINE.to_owned()))
+    edit(file, "    return x + 1   #----\n", Action::Replace(EDITED_LINE.into()))
 }
 
 fn set_mtime(file: &Path, time: SystemTime) {
@@ -150,7 +150,7 @@ fn the_bytecode_of_the_original_comes_back_from_under_a_stack() {
     let before = snapshot(&cache);
     let journal = world.journal();
     journal.apply(&prepared(&replacement(&file)), "run").expect("applied");
-    journal.apply(&prepared(&edit(&file, "999", Action::Replace("777".to_owned()))), "run").expect("applied");
+    journal.apply(&prepared(&edit(&file, "999", Action::Replace("777".into()))), "run").expect("applied");
     assert_eq!(run(&python, &world.tree()), "777");
     assert_eq!(journal.revert_all().expect("read").reverted.len(), 2);
     assert_eq!((snapshot(&cache).bytes, snapshot(&cache).mtime), (before.bytes, before.mtime));
@@ -186,7 +186,7 @@ fn an_edit_of_another_size_and_runs_that_keep_their_bytecode_elsewhere_leave_not
             let file = world.write("m.py", ORIGINAL);
             assert_eq!(run(&python, &world.tree()), "1");
             let journal = world.journal();
-            let longer = edit(&file, "    return x + 1   #----\n", Action::Replace("    return x + 999 #------\n".to_owned()));
+            let longer = edit(&file, "    return x + 1   #----\n", Action::Replace("    return x + 999 #------\n".into()));
             let id = journal.apply(&prepared(&longer), "run").expect("applied").id;
             let mut edited = Command::new(&python);
             for name in ["PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONPATH", "PYTHONHOME", "PYTHONOPTIMIZE"] {

@@ -111,9 +111,9 @@ pub(crate) fn file_of(kind: &str, world: &World) -> (PathBuf, EditSpec) {
     }
     set_times(&file, 1_000_000_000, 5, 123_456_789);
     let action = match kind {
-        "emptied" => return (file, edit(&named, body, Action::Replace(String::new()))),
-        "hard link, shorter" => Action::Replace("pass\n".to_owned()),
-        _ => Action::InsertBefore("    debug_print(y)\n".to_owned()),
+        "emptied" => return (file, edit(&named, body, Action::Replace(Vec::new()))),
+        "hard link, shorter" => Action::Replace("pass\n".into()),
+        _ => Action::InsertBefore("    debug_print(y)\n".into()),
     };
     let find = if kind == "no final newline" { "    return y" } else { "    return y\n" };
     (file, edit(&named, find, action))

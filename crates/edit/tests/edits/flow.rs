@@ -6,11 +6,11 @@ use crate::patches::{made, text};
 use crate::world::World;
 
 fn after(text: &str) -> Action {
-    Action::InsertAfter(text.to_owned())
+    Action::InsertAfter(text.into())
 }
 
 fn before(text: &str) -> Action {
-    Action::InsertBefore(text.to_owned())
+    Action::InsertBefore(text.into())
 }
 
 /// Why an edit is refused; `None` where it is not.
@@ -25,7 +25,7 @@ fn refused(name: &str, source: &str, find: Find, action: Action) -> Option<FlowE
 }
 
 fn exact(text: &str) -> Find {
-    Find::Text(text.to_owned())
+    Find::Text(text.into())
 }
 
 #[test]

@@ -20,8 +20,15 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn action() -> impl Strategy<Value = Action> {
-    let text = "([a-c ]|\n|\r\n|é){0,8}";
-    prop_oneof![text.prop_map(Action::InsertAfter), text.prop_map(Action::InsertBefore), text.prop_map(Action::Replace)]
+    // Texts need not be UTF-8.
+    let text = || {
+        proptest::collection::vec(
+            prop_oneof![6 => "[a-c ]|\n|\r\n|é".prop_map(String::into_bytes), 1 => any::<u8>().prop_map(|byte| vec![byte])],
+            0..8,
+        )
+    };
+    let text = || text().prop_map(|pieces| pieces.concat());
+    prop_oneof![text().prop_map(Action::InsertAfter), text().prop_map(Action::InsertBefore), text().prop_map(Action::Replace)]
 }
 
 /// The longest text that is in the bytes around a place.
@@ -75,7 +82,7 @@ proptest! {
         let spec = PatchSpec {
             name: "any".to_owned(),
             file: file.clone(),
-            find: Find::Text(find.unwrap_or_default()),
+            find: Find::Text(find.unwrap_or_default().into_bytes()),
             action,
             language: None,
             comment: None,

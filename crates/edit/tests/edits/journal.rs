@@ -69,7 +69,7 @@ fn a_stack_is_undone_in_any_order() {
         let before = snapshot(&file);
         let stack = [
             insert(&file, "b\n", "traced_b()\n"),
-            edit(&file, "c\n", Action::Replace("traced_c()\n".to_owned())),
+            edit(&file, "c\n", Action::Replace("traced_c()\n".into())),
             insert(&file, "traced_b()\n", "traced_d()\n"),
         ];
         let journal = world.journal();

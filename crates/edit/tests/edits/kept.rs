@@ -19,7 +19,7 @@ use crate::world::{World, insert, prepared, set_times, snapshot};
 
 /// A patch that does what an edit of the tests does.
 fn patch(spec: &EditSpec) -> PatchSpec {
-    PatchSpec { find: Find::Text(spec.find.clone()), ..text(&spec.file, "", spec.action.clone()) }
+    PatchSpec { find: Find::Text(spec.find.clone().into_bytes()), ..text(&spec.file, "", spec.action.clone()) }
 }
 
 /// A world with a file of a kind and a plain one, and an edit for each.
@@ -31,7 +31,7 @@ fn two_files(kind: &str) -> Option<(World, PathBuf, PathBuf, Vec<PreparedEdit>)>
     if !can_edit(kind, &file) {
         return None;
     }
-    let edits = prepare_patches(&[patch(&spec), text(&other, "x = 1", Action::InsertAfter("print(x)".to_owned()))]);
+    let edits = prepare_patches(&[patch(&spec), text(&other, "x = 1", Action::InsertAfter("print(x)".into()))]);
     Some((world, file, other, edits.unwrap_or_else(|error| panic!("{kind}: {error}"))))
 }
 
@@ -93,7 +93,7 @@ fn a_full_disk_at_every_step_leaves_all_edits_or_none() {
 fn kept_edits_survive_every_start_and_nothing_of_a_refused_group_stays() {
     let world = World::new();
     let (one, two) = (world.write("one.py", "x = 1\n"), world.write("two.py", "x = 1\n"));
-    let spec = |file| text(file, "x = 1", Action::InsertAfter("print(x)".to_owned()));
+    let spec = |file| text(file, "x = 1", Action::InsertAfter("print(x)".into()));
     let edits = prepare_patches(&[spec(&one), spec(&two)]).expect("found");
     fs::write(&two, "x = 2\n").expect("others are faster");
     let journal = world.journal();
@@ -111,7 +111,7 @@ fn kept_edits_survive_every_start_and_nothing_of_a_refused_group_stays() {
     // An edit of a trial finds the file taken; another patch may lie on top.
     let refused = journal.apply(&prepared(&insert(&one, "x = 1", "\n")), "trial 1").expect_err("taken");
     assert!(refused.to_string().contains("kept until"), "{refused}");
-    let on_top = prepare_patches(&[text(&one, "print(x)", Action::Replace("print(-x)".to_owned()))]).expect("found");
+    let on_top = prepare_patches(&[text(&one, "print(x)", Action::Replace("print(-x)".into()))]).expect("found");
     journal.keep(&on_top, None).expect("on top");
     assert!(journal.revert(&id).is_ok_and(|undone| !undone.how.is_empty()) || journal.revert_all().is_ok());
     journal.revert_all().expect("taken back");
@@ -123,7 +123,7 @@ fn kept_edits_survive_every_start_and_nothing_of_a_refused_group_stays() {
 fn an_edit_whose_time_is_over_is_taken_back_by_any_start() {
     let world = World::new();
     let file = world.write("m.py", "x = 1\n");
-    let edits = |file| prepare_patches(&[text(file, "x = 1", Action::InsertAfter("print(x)".to_owned()))]).expect("found");
+    let edits = |file| prepare_patches(&[text(file, "x = 1", Action::InsertAfter("print(x)".into()))]).expect("found");
     let journal = world.journal();
     journal.keep(&edits(&file), Some("2999-01-01T00:00:00Z")).expect("made");
     assert!(expire_everywhere(&world.registry()).expect("read").reverted.is_empty(), "its time is not over");
@@ -147,7 +147,7 @@ fn only_python_gets_its_old_time_back() {
         let file = world.write(name, "int x;\n");
         set_times(&file, 1_000_000_000, 5, 7);
         let before = snapshot(&file);
-        let spec = PatchSpec { unchecked: true, ..text(&file, "int x;\n", Action::InsertAfter("int y;\n".to_owned())) };
+        let spec = PatchSpec { unchecked: true, ..text(&file, "int x;\n", Action::InsertAfter("int y;\n".into())) };
         let journal = world.journal();
         let id = journal.keep(&prepare_patches(&[spec]).expect("found"), None).expect("made").remove(0).id;
         let edited = fs::metadata(&file).expect("there");
@@ -187,7 +187,7 @@ impl Steps for Others {
 fn what_stands_there_after_the_write_is_proven() {
     let world = World::new();
     let file = world.write("m.py", "x = 1\n");
-    let edits = prepare_patches(&[text(&file, "x = 1", Action::InsertAfter("print(x)".to_owned()))]).expect("found");
+    let edits = prepare_patches(&[text(&file, "x = 1", Action::InsertAfter("print(x)".into()))]).expect("found");
     let others = Arc::new(Others { file: file.clone(), left: AtomicUsize::new(1) });
     let error = world.journal_with(others).keep(&edits, None).expect_err("it is not what was written");
     assert!(matches!(error, EditError::Unproven { .. }), "{error}");
@@ -199,7 +199,7 @@ fn what_stands_there_after_the_write_is_proven() {
 #[test]
 fn a_file_that_vanishes_and_one_with_the_edit_of_another_user_are_refused() {
     let world = World::new();
-    let spec = |file| text(file, "x = 1", Action::InsertAfter("print(x)".to_owned()));
+    let spec = |file| text(file, "x = 1", Action::InsertAfter("print(x)".into()));
     let (one, two) = (world.write("one.py", "x = 1\n"), world.write("two.py", "x = 1\n"));
     let edits = prepare_patches(&[spec(&one), spec(&two)]).expect("found");
     fs::remove_file(&two).expect("removed");

@@ -59,9 +59,9 @@ fn check(action: &Action, find: &str, others: Others) -> (String, String) {
 #[test]
 fn an_edit_is_taken_back_whatever_others_did() {
     let edits = [
-        (Action::InsertBefore("probe(1,y)".to_owned()), "    return y"),
-        (Action::InsertAfter("probe(1,y)".to_owned()), "    y = x"),
-        (Action::InsertBefore("    import sys\n    probe(1,y)\n".to_owned()), "    return y\n"),
+        (Action::InsertBefore("probe(1,y)".into()), "    return y"),
+        (Action::InsertAfter("probe(1,y)".into()), "    y = x"),
+        (Action::InsertBefore("    import sys\n    probe(1,y)\n".into()), "    return y\n"),
     ];
     for (action, find) in edits {
         for (name, others, expected) in CASES {
@@ -76,7 +76,7 @@ fn an_edit_is_taken_back_whatever_others_did() {
 
 #[test]
 fn a_replacement_is_put_back_from_a_file_that_others_changed() {
-    let replacement = Action::Replace("    y = traced(x)\n".to_owned());
+    let replacement = Action::Replace("    y = traced(x)\n".into());
     for (name, others, expected) in CASES.into_iter().filter(|(name, ..)| *name != "the line above") {
         let (now, changed) = check(&replacement, "    y = x\n", others);
         assert_eq!(now, expected(SOURCE), "{name}\n{changed}");
@@ -88,7 +88,7 @@ fn what_others_wrote_into_the_edit_is_a_conflict_and_kept() {
     let world = World::new();
     let file: &Path = &world.write("m.py", SOURCE);
     let journal = world.journal();
-    let spec = text(file, "    y = x", Action::InsertAfter("probe(1,y)".to_owned()));
+    let spec = text(file, "    y = x", Action::InsertAfter("probe(1,y)".into()));
     let id = journal.keep(&prepare_patches(&[spec]).expect("found"), None).expect("made").remove(0).id;
     let theirs = fs::read_to_string(file).expect("there").replace("probe(1,y)", "probe(1,y,\"theirs\")");
     fs::write(file, &theirs).expect("saved");

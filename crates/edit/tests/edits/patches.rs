@@ -10,7 +10,7 @@ use crate::world::World;
 
 /// A patch by an exact text.
 pub(crate) fn text(file: &std::path::Path, find: &str, action: Action) -> PatchSpec {
-    let find = Find::Text(find.to_owned());
+    let find = Find::Text(find.into());
     PatchSpec {
         name: "p".to_owned(),
         file: file.to_path_buf(),
@@ -30,15 +30,15 @@ fn pattern(file: &std::path::Path, pattern: &str, action: Action) -> PatchSpec {
 }
 
 fn after(text: &str) -> Action {
-    Action::InsertAfter(text.to_owned())
+    Action::InsertAfter(text.into())
 }
 
 fn before(text: &str) -> Action {
-    Action::InsertBefore(text.to_owned())
+    Action::InsertBefore(text.into())
 }
 
 fn replace(text: &str) -> Action {
-    Action::Replace(text.to_owned())
+    Action::Replace(text.into())
 }
 
 /// The edited file with `MARK` for the mark, and by how many lines the rest moves.

@@ -110,8 +110,7 @@ fn several_edits_of_one_file_are_built_on_each_other() {
     let file = world.write("a.py", "a\nb\nc\n");
     let link = world.tree().join("link.py");
     symlink("a.py", &link).expect("linked");
-    let stack =
-        [insert(&file, "b\n", "two\n"), insert(&link, "a\n", "one\none\n"), edit(&file, "two\n", Action::Replace("2\n2\n".to_owned()))];
+    let stack = [insert(&file, "b\n", "two\n"), insert(&link, "a\n", "one\none\n"), edit(&file, "two\n", Action::Replace("2\n2\n".into()))];
     let made = prepare_stack(&stack).expect("each is there once");
     assert_eq!(made[2].after, b"a\none\none\nb\n2\n2\nc\n");
     assert_eq!(made.iter().map(|edit| edit.added_lines.clone()).collect::<Vec<_>>(), [5..5, 2..4, 5..7], "of the first nothing is left");

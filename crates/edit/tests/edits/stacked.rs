@@ -16,11 +16,11 @@ fn kept(journal: &Journal, file: &Path, find: &str, action: Action) -> String {
 }
 
 fn after(text: &str) -> Action {
-    Action::InsertAfter(text.to_owned())
+    Action::InsertAfter(text.into())
 }
 
 fn replace(text: &str) -> Action {
-    Action::Replace(text.to_owned())
+    Action::Replace(text.into())
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl World {
 }
 
 pub(crate) fn insert(file: &Path, find: &str, text: &str) -> EditSpec {
-    edit(file, find, Action::InsertAfter(text.to_owned()))
+    edit(file, find, Action::InsertAfter(text.into()))
 }
 
 pub(crate) fn edit(file: &Path, find: &str, action: Action) -> EditSpec {

@@ -10,6 +10,7 @@ use bystander_model::edit::AppliedEdit;
 use bystander_model::event::EventBody;
 use bystander_model::evidence::{Evidence, EvidenceKind};
 use bystander_model::hit::{Hit, Receipt, ReceiptState};
+use bystander_model::typed;
 use bystander_probe::{CheckedProbe, Drain, DrainError, Overlay, OverlayError};
 use bystander_supervise::ProcessInfo;
 
@@ -112,7 +113,7 @@ impl Edits {
 
 /// An edit that could not be undone and is still in its file.
 #[derive(Debug, thiserror::Error)]
-#[error("take the edit `{name}` out of {}: it is still in the file; the next start or `bystander patch revert` undoes it once the cause is mended", .file.display())]
+#[error("take the edit `{name}` out of {}: it is still in the file; the next start or `{}` undoes it once the cause is mended", .file.display(), typed::there("patch revert"))]
 struct StillThere {
     name: String,
     file: PathBuf,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,9 +17,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::clock::Offset;
 use super::frame::{self, FrameError};
-use super::job::Job;
-use super::message::{Ask, FarRun, KeptFile, Standing, Told, bytes, greeting};
-use super::{far, follow, sweep};
+use super::job::{self, Job, Order, Stream};
+use super::message::{Ask, FarRun, KeptFile, Screen, Standing, Told, Word, bytes, greeting, path};
+use super::{far, follow, sweep, warden};
 
 /// The first argument of an agent.
 pub const ARGUMENT: &str = "agent";
@@ -95,6 +95,8 @@ fn is_heard(stdin: &File) -> Result<bool, FrameError> {
 fn what(ask: &Ask) -> String {
     match ask {
         Ask::Open { .. } => "open the state directory there".to_owned(),
+        Ask::Visit { .. } => "find the home directory there".to_owned(),
+        Ask::Try { .. } => "start the command there".to_owned(),
         Ask::Ping { .. } => "tell the time".to_owned(),
         Ask::Start(start) => format!("start the command {}", start.job),
         Ask::Follow { job, .. } => format!("follow the command {job}"),
@@ -108,15 +110,23 @@ fn what(ask: &Ask) -> String {
 }
 
 fn answer(agent: &mut Option<Agent>, ask: Ask, body: &[u8], voice: &Voice) -> io::Result<()> {
-    if let Ask::Open { near } = &ask {
-        let opened = Agent::open(near)?;
-        let told = opened.opened();
-        *agent = Some(opened);
+    let came = match &ask {
+        Ask::Open { near } => Some(Agent::open(near)?),
+        Ask::Visit { near } => Some(Agent::visit(far::state(near)?)?),
+        _ => None,
+    };
+    if let Some(came) = came {
+        let told = came.opened();
+        *agent = Some(came);
         return voice.say(&told, &[]);
     }
     let agent = agent.as_mut().ok_or_else(|| io::Error::other("no state directory was named"))?;
     match ask {
-        Ask::Open { .. } => Ok(()),
+        Ask::Open { .. } | Ask::Visit { .. } => Ok(()),
+        Ask::Try { words, screen, folder } => {
+            try_out(words, screen, folder.as_deref(), &agent.home, voice.clone());
+            Ok(())
+        }
         Ask::Ping { token } => {
             agent.renew();
             voice.say(&Told::Pong { token, now_ns: now_ns() }, &[])
@@ -176,19 +186,24 @@ struct Agent {
 
 impl Agent {
     fn open(near: &str) -> io::Result<Self> {
-        let home = far::home()?;
         let state = StateDir::open(&far::state(near)?).map_err(|error| io::Error::other(with_causes(&error)))?;
-        sweep::jobs(state.path());
+        Self::visit(state.path().to_owned())
+    }
+
+    /// With a state directory that need not be there.
+    fn visit(state: PathBuf) -> io::Result<Self> {
+        sweep::jobs(&state);
         if let (Ok(folder), Ok(own)) = (far::binaries(), std::env::current_exe()) {
             sweep::binaries(&folder, &own);
         }
-        Ok(Self { state: state.path().to_owned(), home, followed: BTreeMap::new(), store: None })
+        Ok(Self { state, home: far::home()?, followed: BTreeMap::new(), store: None })
     }
 
     fn opened(&self) -> Told {
-        let free_bytes = rustix::fs::statvfs(&self.state).ok().map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+        let nearest = self.state.ancestors().find(|folder| folder.exists()).unwrap_or(&self.state);
+        let free_bytes = rustix::fs::statvfs(nearest).ok().map(|found| found.f_bavail.saturating_mul(found.f_frsize));
         let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Told::Opened { machine, state: self.state.clone(), home: self.home.clone(), free_bytes }
+        Told::Opened { machine, state: self.state.clone(), home: self.home.clone(), free_bytes, identity: identity(&self.state) }
     }
 
     /// Says for everything that is followed that a near end is there.
@@ -257,6 +272,40 @@ impl Agent {
         bytes.truncate(length);
         Ok(bytes)
     }
+}
+
+/// Carries out a command that leaves nothing, on a thread of its own, since the near end waits for signs of life meanwhile.
+fn try_out(words: Vec<Word>, screen: Screen, folder: Option<&[u8]>, home: &Path, voice: Voice) {
+    let typed = |word: Word| match word {
+        Word::Bytes(bytes) => Some(bytes),
+        Word::File { .. } => None,
+    };
+    let folder = folder.map_or_else(|| home.to_owned(), |folder| home.join(path(folder)));
+    let order = Order { words: words.into_iter().filter_map(typed).collect(), folder: bytes(&folder), screen, lease_s: 0, taken_up: false };
+    std::thread::spawn(move || {
+        let tried = warden::start(Path::new(""), &order).and_then(|child| child.wait_with_output()).and_then(|output| {
+            let mut body = Vec::new();
+            job::write_record(&mut body, Stream::Err, &output.stderr)?;
+            job::write_record(&mut body, Stream::Out, &output.stdout)?;
+            Ok((output.status.code(), body))
+        });
+        match tried {
+            Ok((code, body)) => drop(voice.say(&Told::Tried { code }, &body)),
+            Err(error) if !folder.is_dir() => {
+                let why = io::Error::new(error.kind(), format!("there is no folder {} there", folder.display()));
+                voice.failed("start the command there", &why);
+            }
+            Err(error) => voice.failed("start the command there", &error),
+        }
+    });
+}
+
+/// The start of the kernel and the number of a folder in it: two addresses that lead to the same are one machine. Containers of one kernel differ by the
+/// folder, machines of one shared home by the kernel.
+fn identity(state: &Path) -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let found = state.metadata().ok()?;
+    Some(format!("{}:{:x}:{:x}", boot.trim(), found.dev(), found.ino()))
 }
 
 /// The files that a run keeps, with their hashes.

@@ -4,6 +4,7 @@
 //! than before, is never talked to.
 
 mod refusal;
+mod shell;
 mod start;
 
 use std::collections::VecDeque;
@@ -30,6 +31,7 @@ use super::frame;
 use super::message::{Ask, Told};
 use super::{scratch, upload};
 use refusal::unconnected;
+pub use shell::{Shell, shell};
 pub(super) use start::script;
 use start::{LastWords, Started, start};
 
@@ -55,6 +57,8 @@ pub struct Options {
     pub upload: bool,
     /// The name of the near state directory.
     pub near: String,
+    /// Whether nothing will be left there: then no state directory is made, and one that cannot be is no reason not to connect.
+    pub visits: bool,
     /// Set once this process is to end: no connection is waited for any longer.
     pub halt: Arc<AtomicBool>,
 }
@@ -138,6 +142,8 @@ pub struct Opened {
     pub home: PathBuf,
     /// Bytes that are free where the state directory is.
     pub free_bytes: Option<u64>,
+    /// What tells the machine and that state directory from all others, whatever the address; `None` where the system there does not say.
+    pub identity: Option<String>,
 }
 
 enum Heard {
@@ -196,7 +202,7 @@ impl Link {
         };
         let (to, heard, agent) = (started.to, listen(started.from, started.last_words), started.agent);
         let now = Instant::now();
-        let opened = Opened { machine: String::new(), state: PathBuf::new(), home: PathBuf::new(), free_bytes: None };
+        let opened = Opened { machine: String::new(), state: PathBuf::new(), home: PathBuf::new(), free_bytes: None, identity: None };
         let (pinged, heard_at, offset) = (now, now, Offset { ahead_ns: 0, error_ns: u64::MAX });
         let mut link = Self {
             to,
@@ -215,15 +221,16 @@ impl Link {
             _runtime: runtime,
             _scratch: scratch,
         };
-        link.open(&options.near)?;
+        link.open(&options.near, options.visits)?;
         link.halt = None;
         Ok(link)
     }
 
-    fn open(&mut self, near: &str) -> Result<(), LinkError> {
-        let (told, _) = self.ask(&Ask::Open { near: near.to_owned() }, &[])?;
-        let Told::Opened { machine, state, home, free_bytes } = told else { return Err(LinkError::Confused) };
-        self.opened = Opened { machine, state, home, free_bytes };
+    fn open(&mut self, near: &str, visits: bool) -> Result<(), LinkError> {
+        let near = near.to_owned();
+        let (told, _) = self.ask(&if visits { Ask::Visit { near } } else { Ask::Open { near } }, &[])?;
+        let Told::Opened { machine, state, home, free_bytes, identity } = told else { return Err(LinkError::Confused) };
+        self.opened = Opened { machine, state, home, free_bytes, identity };
         for _ in 0..CLOCK_QUESTIONS {
             self.ping()?;
             while self.answered != self.token {

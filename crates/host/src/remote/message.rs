@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::Offset;
 
 /// The version of the messages: it changes with any of them, and with what jobs keep on the far disk.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 /// The version of the executable.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -57,6 +57,10 @@ pub struct Screen {
     pub colour: bool,
     /// What follows `bystander show RUN` so that it finds a run here.
     pub again: String,
+    /// The options with which a verb that is typed here works there.
+    pub way: String,
+    /// The address of the machine there, as it is typed here.
+    pub address: String,
     /// How far the clock there is from the one here: what is printed has the times of the one here.
     pub clock: Offset,
 }
@@ -86,6 +90,20 @@ pub enum Ask {
     Open {
         /// Its name, of letters and digits.
         near: String,
+    },
+    /// Comes first instead, for what leaves nothing: no state directory is made, so that an answer comes whatever is broken there.
+    Visit {
+        /// The name of the near state directory.
+        near: String,
+    },
+    /// Carries out a command that leaves nothing, while the near end waits for it: nothing is written down, and it ends with the connection.
+    Try {
+        /// The words after the executable's name.
+        words: Vec<Word>,
+        /// How it prints.
+        screen: Screen,
+        /// The folder that it runs in, as that of [`Start`].
+        folder: Option<Vec<u8>>,
     },
     /// Asks for the time and renews the lease of what is followed.
     Ping {
@@ -223,7 +241,7 @@ pub struct Stuck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
-    /// The answer to [`Ask::Open`].
+    /// The answer to [`Ask::Open`] and to [`Ask::Visit`].
     Opened {
         /// The name of the machine.
         machine: String,
@@ -233,6 +251,13 @@ pub enum Told {
         home: PathBuf,
         /// Bytes that are free where the state directory is.
         free_bytes: Option<u64>,
+        /// What tells this machine and this state directory from all others, whatever the address; `None` where the system does not say.
+        identity: Option<String>,
+    },
+    /// The answer to [`Ask::Try`]: what it printed as the body, in records of [`super::job`].
+    Tried {
+        /// Its exit code; `None` where a signal ended it.
+        code: Option<i32>,
     },
     /// The answer to [`Ask::Ping`].
     Pong {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use bystander_model::typed::{self, Reach};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -23,8 +24,7 @@ use super::message::{JobEnd, path};
 
 /// The first argument of a warden.
 pub const ARGUMENT: &str = "far-warden";
-/// The first argument of a command that a warden starts; columns, colour, the way to a run here, the clock there, the file that says
-/// that its lease is over, and the command's words follow.
+/// The first argument of a command that a warden starts; its screen in JSON, the file that says that its lease is over, and the command's words follow.
 pub const JOB_ARGUMENT: &str = "far-job";
 
 /// Between two looks at the lease.
@@ -59,8 +59,10 @@ fn run(job: &Job) -> io::Result<()> {
     // The agent waits for no more.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
     let order = job.order()?;
+    // What it says of what a killed command has left is read by who typed that.
+    typed::reach(Reach { there: order.screen.way.clone(), here: order.screen.again.clone() });
     let kept = Arc::new(Mutex::new(Kept { file: job.output_to_write()?, lost_bytes: 0, lost_why: None }));
-    let mut child = match start(job, &order) {
+    let mut child = match start(&job.lease_over(), &order) {
         Ok(child) => child,
         Err(error) => {
             let folder = path(&order.folder);
@@ -92,15 +94,11 @@ fn run(job: &Job) -> io::Result<()> {
 }
 
 /// Starts the command with this executable. It ends by SIGINT where its warden is killed: it asks for that itself.
-fn start(job: &Job, order: &Order) -> io::Result<Child> {
-    let columns = order.screen.columns.map_or_else(String::new, |columns| columns.to_string());
+pub(super) fn start(lease_over: &Path, order: &Order) -> io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .arg(JOB_ARGUMENT)
-        .arg(columns)
-        .arg(if order.screen.colour { "colour" } else { "plain" })
-        .arg(&order.screen.again)
-        .arg(serde_json::to_string(&order.screen.clock)?)
-        .arg(job.lease_over())
+        .arg(serde_json::to_string(&order.screen)?)
+        .arg(lease_over)
         .args(job::words(order))
         // Of the connection that started it, which it outlives: two connections must not differ for the program.
         .env_remove("SSH_CLIENT")

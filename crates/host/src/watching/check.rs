@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use bystander_model::probe::{Delivery, ProbeSpec};
+use bystander_model::typed;
 use bystander_probe::pack::{Bound, PackError, bind_all};
 use bystander_probe::{CheckedProbe, Interpreter, InterpreterError, ProbeProblem};
 use bystander_supervise::resolve::ResolveError;
@@ -183,9 +184,8 @@ fn choices(request: &Request) -> Result<Vec<Choice>, CheckError> {
         let choice = choose(probe.delivery, &request.command, &available).map_err(refused)?;
         if choice.way == Way::Patch {
             let reason = "`watch` changes no file on disk".to_owned();
-            let mend =
-                "`bystander patch apply PROBE` puts it into the file until it is reverted, and `bystander patch hits` prints its hits"
-                    .to_owned();
+            let (apply, hits) = (typed::there("patch apply PROBE"), typed::there("patch hits"));
+            let mend = format!("`{apply}` puts it into the file until it is reverted, and `{hits}` prints its hits");
             return Err(refused(Unreachable { reason, mend }));
         }
         Ok(choice)

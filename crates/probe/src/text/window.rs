@@ -8,16 +8,16 @@ pub(super) fn around(bytes: &[u8], offset: usize, text: String) -> Option<(Strin
     // What stands behind the place, then what stands before it, then both: the shortest of whole lines that is there once.
     for end in line_ends(behind) {
         if is_single(bytes, &behind[..end]) {
-            return Some((spelled(&behind[..end])?, Action::InsertBefore(text)));
+            return Some((spelled(&behind[..end])?, Action::InsertBefore(text.into_bytes())));
         }
     }
     for start in line_starts(before) {
         if is_single(bytes, &before[start..]) {
-            return Some((spelled(&before[start..])?, Action::InsertAfter(text)));
+            return Some((spelled(&before[start..])?, Action::InsertAfter(text.into_bytes())));
         }
     }
     // The whole file is there once.
-    Some((spelled(bytes)?, Action::Replace(format!("{}{text}{}", spelled(before)?, spelled(behind)?))))
+    Some((spelled(bytes)?, Action::Replace([before, text.as_bytes(), behind].concat())))
 }
 
 fn spelled(bytes: &[u8]) -> Option<String> {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn the_shortest_text_is_taken() {
         let (find, action) = around(b"a = 1\nb = 2\nc = 3\n", 6, "X; ".to_owned()).expect("is there");
-        assert_eq!((find.as_str(), action), ("b = 2\n", Action::InsertBefore("X; ".to_owned())));
+        assert_eq!((find.as_str(), action), ("b = 2\n", Action::InsertBefore("X; ".into())));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::Again;
 use super::answers::subject;
 use crate::number;
 use crate::page::Page;
-use crate::prose::{clean, count};
+use crate::prose::{GLUE, clean, count};
 
 const NOTES: usize = 3;
 const STEPS: usize = 4;
@@ -22,7 +22,9 @@ pub(crate) fn write(page: &mut Page<'_>, report: &Report, again: &Again<'_>) {
     if report.next.len() > STEPS {
         page.indented(&format!("\u{2026} {} more (show --why)", report.next.len() - STEPS));
     }
-    let all = format!("every trial with its evidence: bystander show {} --why{}", clean(again.run), clean_option(again.option));
+    let all = format!("bystander show {} --why{}", clean(again.run), clean_option(again.option));
+    // A line that is broken within a command cannot be copied.
+    let all = format!("every trial with its evidence: {}", all.replace(' ', &GLUE.to_string()));
     let logs = logs(report).map(|logs| format!("; logs: {} in {}", clean(&logs.to_string_lossy()), again.within));
     page.led("  - ", None, 4, &format!("{all}{}", logs.unwrap_or_default()));
 }

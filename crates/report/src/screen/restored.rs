@@ -10,16 +10,16 @@ const FILES: usize = 4;
 /// Digits of a hash that are shown on the screen.
 const SHORT: usize = 12;
 
-pub(crate) fn write(page: &mut Page<'_>, restored: &Restored) {
-    write_up_to(page, restored, FILES, SHORT);
+pub(crate) fn write(page: &mut Page<'_>, restored: &Restored, patch: &str) {
+    write_up_to(page, restored, FILES, SHORT, patch);
 }
 
 /// Writes every file with its whole hash.
-pub(crate) fn write_all(page: &mut Page<'_>, restored: &Restored) {
-    write_up_to(page, restored, usize::MAX, usize::MAX);
+pub(crate) fn write_all(page: &mut Page<'_>, restored: &Restored, patch: &str) {
+    write_up_to(page, restored, usize::MAX, usize::MAX, patch);
 }
 
-fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: usize) {
+fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: usize, patch: &str) {
     if restored.files == 0 && restored.proofs.is_empty() {
         page.heading("Files");
         page.indented("Bystander changed no file on disk.");
@@ -32,7 +32,7 @@ fn write_up_to(page: &mut Page<'_>, restored: &Restored, files: usize, digits: u
     let left = "The program or others changed what is named below, and it was left as they made it. ";
     // An edit that is still there is told by the count.
     let left = if restored.exact == Some(false) && restored.undone >= restored.made { left } else { "" };
-    let summary = format!("{left}{}{}", made(restored), not_shown.or(shown).unwrap_or_default());
+    let summary = format!("{left}{}{}", made(restored, patch), not_shown.or(shown).unwrap_or_default());
     if let ([proof], true) = (restored.proofs.as_slice(), restored.exact == Some(true)) {
         let file = format!("{}: {}.", clean(&proof.file.to_string_lossy()), state(proof, digits));
         return page.led(&format!("  {verdict} "), Some(role), 4, &format!("{summary} {file}"));
@@ -57,16 +57,17 @@ fn verdict(restored: &Restored) -> (Role, &'static str) {
     }
 }
 
-fn made(restored: &Restored) -> String {
+fn made(restored: &Restored, patch: &str) -> String {
     let live = restored.made.saturating_sub(restored.undone);
     match restored.files as usize {
         0 => format!("{} compared, none had been changed.", count(restored.proofs.len(), "file was", "files were")),
         files if live > 0 => format!(
-            "{} in {} made, {} undone, {} not known to be undone (`bystander patch status`).",
+            "{} in {} made, {} undone, {} not known to be undone (`{} status`).",
             count(restored.made as usize, "edit", "edits"),
             count(files, "file", "files"),
             restored.undone,
-            live
+            live,
+            clean(patch)
         ),
         files => format!("{} in {}, made and undone.", count(restored.made as usize, "edit", "edits"), count(files, "file", "files")),
     }

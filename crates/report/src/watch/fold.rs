@@ -78,6 +78,7 @@ impl Watched {
             receipts: self.receipts.clone(),
             left: end.and_then(|end| end.left.clone()),
             trouble: end.and_then(|end| end.trouble.clone()),
+            on: None,
         }
     }
 

@@ -111,6 +111,7 @@ pub(crate) fn empty() -> Report {
         unrated: None,
         notes: Vec::new(),
         aa: None,
+        on: None,
         old_logs: Vec::new(),
         alternatives: Vec::new(),
         superseded: Vec::new(),

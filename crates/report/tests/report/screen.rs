@@ -128,8 +128,9 @@ fn the_story_in_80_columns() {
       - allreduce: a baseline that starts: mend its own failure first, then run the
         6 cells again (24 launches)
       - `stop = "all"` in [plan] runs every block all the same (54 launches)
-      - every trial with its evidence: bystander show story-20261129-140501-9f3c
-        --why; logs: runs/story-20261129-140501-9f3c/trial-* in the state directory
+      - every trial with its evidence:
+        bystander show story-20261129-140501-9f3c --why; logs:
+        runs/story-20261129-140501-9f3c/trial-* in the state directory
     "#);
 }
 
@@ -212,8 +213,9 @@ fn the_mended_experiment_in_80_columns() {
 
     To know more
       - kv-budget: more blocks, 29 launches per cell in all (96 launches)
-      - every trial with its evidence: bystander show fixed-20261129-151500-00a1
-        --why; logs: runs/fixed-20261129-151500-00a1/trial-* in the state directory
+      - every trial with its evidence:
+        bystander show fixed-20261129-151500-00a1 --why; logs:
+        runs/fixed-20261129-151500-00a1/trial-* in the state directory
     "#);
 }
 

@@ -117,7 +117,7 @@ impl Packer {
             return Err(ArchiveError::Exists { path: to.to_owned() });
         }
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let unfinished = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(folder).map_err(io)?;
+        let unfinished = crate::state::unfinished(folder, 0o600).map_err(io)?;
         let manifest = self.fill(unfinished.as_file(), to)?;
         unfinished.as_file().sync_all().map_err(io)?;
         match unfinished.persist_noclobber(to) {

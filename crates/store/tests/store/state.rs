@@ -107,6 +107,13 @@ fn a_place_that_cannot_be_written_is_named() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_told_without_the_name_that_it_has_until_it_is_whole() {
+    let folder = tempfile::tempdir().expect("folder");
+    let error = bystander_store::state::write_once(&folder.path().join("none/file"), b"x", 0o600).expect_err("there is no such folder");
+    assert!(error.raw_os_error().is_some() && !error.to_string().contains("unfinished"), "{error}");
+}
+
+#[test]
 fn output_files_lie_in_the_folder_of_their_trial() {
     let folder = tempfile::tempdir().expect("folder");
     let state = state(folder.path());

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bystander_model::printed::Finding;
 
 use super::{finding, optional};
-use crate::output::other_state;
+use crate::output::{clock, clock_here, other_state};
 
 /// Room below which records of a run are in danger, in bytes.
 const LITTLE_ROOM: u64 = 1 << 30;
@@ -72,10 +72,25 @@ pub(super) fn stacks() -> Finding {
     ))
 }
 
+/// A clock that is further off than this is worth setting, in nanoseconds.
+const FAR_OFF: u64 = 1_000_000_000;
+
 /// The time here. With `--on` the offset to the clock that asks is told beside it.
-pub(super) fn clock() -> Finding {
+pub(super) fn set_clock() -> Finding {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let shown = jiff::Timestamp::from_second(i64::try_from(now).unwrap_or(0)).map_or_else(|_| now.to_string(), |time| time.to_string());
-    let found = if now >= UNSET { Ok(shown) } else { Err(format!("{shown}: the clock was never set")) };
-    optional(finding("clock", found, "set it, for instance with `timedatectl set-ntp true`; spans of time are right without it"))
+    let offset = clock_here().filter(|offset| offset.ahead_ns.unsigned_abs() > FAR_OFF + offset.error_ns);
+    let found = match (now >= UNSET, offset) {
+        (false, _) => Err(format!("{shown}: the clock was never set")),
+        (true, Some(offset)) => Err(format!("{shown}: the clock there is {}", clock(offset))),
+        (true, None) => Ok(shown),
+    };
+    let mend = "set it, for instance with `timedatectl set-ntp true`";
+    let without = match offset {
+        Some(_) => {
+            "records have the times of the clock here all the same; lines of logs, and times of files that are copied between the machines, do not"
+        }
+        None => "spans of time are right without it",
+    };
+    optional(finding("clock", found, &format!("{mend}; {without}")))
 }

@@ -11,13 +11,14 @@ use std::process::ExitCode;
 use bystander_memory::explain::spoken::NOBODY;
 use bystander_memory::explain::{Asked, Explainer, Read, document};
 use bystander_memory::plan::gpu::Gpu;
+use bystander_model::typed::{self, quoted};
 
 use self::logs::{Log, Logs};
 use super::super::found::{ARCHIVE_ENDS, Found, Place};
 use super::super::show;
 use crate::args::MemoryExplainArgs;
 use crate::failure::{Failure, exit};
-use crate::output::{Output, is_far, quoted};
+use crate::output::{Output, is_far};
 
 /// Explains.
 pub(crate) fn run(args: &MemoryExplainArgs, state: Option<&Path>, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -111,7 +112,8 @@ fn of_run(run: &str, name: &OsStr, state: Option<&Path>) -> Result<Vec<Log>, Fai
                 folder.display()
             ));
         }
-        failure.hint("there is no such file or directory, and no run has such an id; `bystander show --list` has all runs")
+        failure
+            .hint(format!("there is no such file or directory, and no run has such an id; `{}` has all runs", typed::here("show --list")))
     };
     if name.to_string_lossy().contains('/') {
         return Err(unknown());

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use bystander_host::remote::message::{Cleared, JobEnd, Standing};
+use bystander_model::typed;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -38,11 +39,11 @@ impl Again {
     }
 
     /// As the end of a sentence.
-    fn words(self, on: &str) -> String {
+    fn words(self) -> String {
         match self {
             Self::GoesOn => "the same command goes on with what was recorded".to_owned(),
-            Self::Recorded => "what was recorded until then is here (`bystander show`); the same command begins anew".to_owned(),
-            Self::Edits => format!("`bystander --on {on} patch status` says which edits are live there; the same command begins anew"),
+            Self::Recorded => format!("what was recorded until then is here (`{}`); the same command begins anew", typed::here("show")),
+            Self::Edits => format!("`{}` says which edits are live there; the same command begins anew", typed::there("patch status")),
             Self::Anew => "the same command begins anew".to_owned(),
         }
     }
@@ -67,7 +68,7 @@ pub(super) fn code(standing: &Standing, again: Again, on: &str, stopped: bool) -
             return Err(Failure::environment(format!(
                 "failed to learn how the command on {on} ended: whoever looked after it there is gone"
             ))
-            .hint(format!("it was killed, or the machine was started anew; {}", again.words(on))));
+            .hint(format!("it was killed, or the machine was started anew; {}", again.words())));
         }
     };
     if let Some(why) = &end.unstarted {
@@ -85,27 +86,27 @@ fn ended(end: &JobEnd, again: Again, on: &str, stopped: bool) -> Result<ExitCode
     let failure = match (end.lease_over_s, end.code.and_then(|code| u8::try_from(code).ok()), end.signal) {
         (Some(lease), ..) => {
             Failure::environment(format!("the command on {on} was ended: {}", output::lease_words(Duration::from_secs(lease))))
-                .hint(format!("{}; --lease gives it more time", again.words(on)))
+                .hint(format!("{}; --lease gives it more time", again.words()))
         }
         (None, Some(code), _) if end.cleared.is_none() => return Ok(ExitCode::from(code)),
         (None, Some(code), _) => {
-            Failure::environment(format!("the command on {on} met a fault of its own (exit {code})")).hint(again.words(on))
+            Failure::environment(format!("the command on {on} met a fault of its own (exit {code})")).hint(again.words())
         }
         (None, None, Some(signal)) if stopped && ASKS.contains(&signal) => {
-            Failure::interrupted(format!("interrupted: the command on {on} was ended")).hint(again.words(on))
+            Failure::interrupted(format!("interrupted: the command on {on} was ended")).hint(again.words())
         }
         (None, None, Some(signal)) => Failure::environment(format!("the command on {on} was ended by signal {signal}"))
-            .hint(format!("somebody there has killed it, or the machine was short of memory; {}", again.words(on))),
+            .hint(format!("somebody there has killed it, or the machine was short of memory; {}", again.words())),
         (None, None, None) => return Ok(ExitCode::from(exit::HARNESS)),
     };
     Err(match &end.cleared {
-        Some(cleared) => with_cleared(failure, cleared, on),
+        Some(cleared) => with_cleared(failure, cleared),
         None => failure,
     })
 }
 
 /// With what it had left, and what became of that.
-fn with_cleared(mut failure: Failure, cleared: &Cleared, on: &str) -> Failure {
+fn with_cleared(mut failure: Failure, cleared: &Cleared) -> Failure {
     match cleared.ended {
         0 => {}
         1 => failure.causes.push("1 process that it had left was ended".to_owned()),
@@ -119,7 +120,7 @@ fn with_cleared(mut failure: Failure, cleared: &Cleared, on: &str) -> Failure {
     failure.causes.extend(cleared.trouble.iter().cloned());
     let left = cleared.stuck.iter().map(|edit| edit.id.as_str()).collect::<Vec<_>>().join(" ");
     if !left.is_empty() {
-        return failure.hint(format!("`bystander --on {on} patch revert {left}` takes back what is live"));
+        return failure.hint(format!("`{}` takes back what is live", typed::there(&format!("patch revert {left}"))));
     }
     failure
 }

@@ -9,10 +9,11 @@ use bystander_host::remote::job::{self, Stream};
 use bystander_host::remote::link::{Link, LinkError, Opened, Options};
 use bystander_host::remote::message::{Ask, Standing, Start, Told};
 use bystander_model::address::Address;
+use bystander_model::typed::quoted;
 
 use super::signals::Pending;
 use crate::failure::Failure;
-use crate::output::{Output, quoted};
+use crate::output::Output;
 
 /// How long one look for what the far end says takes at most: so long a signal may wait.
 const LOOK: Duration = Duration::from_millis(50);
@@ -47,20 +48,27 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects for the first time; a way that does not work now is an error.
-    pub(super) fn open(address: Address, mut options: Options, output: &Output) -> Result<Self, Failure> {
+    pub(super) fn open(address: Address, options: Options, output: &Output) -> Result<Self, Failure> {
+        let config = options.config.clone();
+        Self::try_open(address.clone(), options, output)?.map_err(|error| unconnected(&address, config.as_deref(), &error))
+    }
+
+    /// Connects for the first time, or says why not.
+    pub(super) fn try_open(address: Address, mut options: Options, output: &Output) -> Result<Result<Self, LinkError>, Failure> {
         let voice = output.voice();
         let say: Box<dyn Fn(&str)> = Box::new(move |text| voice.say(text));
         if let Some(signals) = Pending::taken() {
             options.halt = signals.flag();
         }
-        let config = options.config.clone();
-        let link =
-            Link::connect(&address, &options, &mut |text| say(text)).map_err(|error| unconnected(&address, config.as_deref(), &error))?;
+        let link = match Link::connect(&address, &options, &mut |text| say(text)) {
+            Ok(link) => link,
+            Err(error) => return Ok(Err(error)),
+        };
         // Until there is something to end there, Ctrl-C ends this process.
         let signals = Pending::take_over()?;
         options.halt = signals.flag();
         let opened = link.opened().clone();
-        Ok(Self {
+        Ok(Ok(Self {
             address,
             options,
             link: Some(link),
@@ -71,7 +79,7 @@ impl Session {
             leaving: false,
             passed_on: 0,
             say,
-        })
+        }))
     }
 
     /// What is known of the far end.

@@ -10,38 +10,19 @@
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use bystander_host::remote::job::Stream;
-use bystander_host::remote::link::Options;
-use bystander_host::remote::message::{Screen, Standing, Start, Word};
-use bystander_model::address::Address;
-use bystander_model::patch::{HostEdits, PatchReport};
+use bystander_store::StateDir;
 use bystander_store::state::write_once;
-use bystander_store::{StateDir, output::sha256_hex};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::follow::Session;
-use super::jobs::{Jobs, lock, new_name};
+use super::jobs::{Jobs, lock};
 use super::signals::Pending;
-use crate::failure::{Failure, Kind};
-use crate::output::Output;
+use crate::failure::Failure;
 use crate::state;
 
 /// Between two looks whether another process is done.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// A machine that was used.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Known {
-    address: String,
-    config: Option<PathBuf>,
-    /// When it was last asked for its edits.
-    asked: Option<jiff::Timestamp>,
-    /// The edits that it had then.
-    report: Option<PatchReport>,
-}
 
 /// What is done there once and leaves nothing goes by this name, where the state directory has none yet.
 const PASSING: &str = "passing";
@@ -75,6 +56,11 @@ impl Near {
         Self { folder, name, state: None, is_passing: true }
     }
 
+    /// That of the user, for a verb that writes nothing at all; where there is none yet, none is made.
+    pub(super) fn visiting() -> Self {
+        Self::passing(&state::registry().ok().and_then(|edits| Some(edits.parent()?.to_owned())).unwrap_or_default())
+    }
+
     fn at(folder: PathBuf, state: Option<StateDir>) -> Result<Self, Failure> {
         let file = folder.join("near");
         let made = fs::create_dir_all(folder.join("jobs")).and_then(|()| fs::create_dir_all(folder.join("hosts")));
@@ -88,6 +74,16 @@ impl Near {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where all of it lies.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether nothing is written here.
+    pub(super) fn is_passing(&self) -> bool {
+        self.is_passing
     }
 
     /// The state directory; verbs that keep nothing have none.
@@ -111,96 +107,6 @@ impl Near {
             }
         }
     }
-
-    /// Keeps that a machine is used, before anything is done there.
-    pub(super) fn know(&self, address: &Address, config: Option<&Path>) -> Result<(), Failure> {
-        if self.is_passing {
-            return Ok(());
-        }
-        let to = self.host(address);
-        let known = read(&to).unwrap_or(Known { address: address.machine(), config: None, asked: None, report: None });
-        write(&to, &Known { config: config.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())), ..known })
-    }
-
-    /// Asks a machine for its live edits, and keeps what it says; where it says nothing, what was known stays.
-    pub(super) fn remember(&self, session: &mut Session, address: &Address) {
-        let Ok(report) = ask(session) else { return };
-        let to = self.host(address);
-        if let Some(known) = read(&to) {
-            // What is not kept is asked for again.
-            let _kept = write(&to, &Known { asked: Some(jiff::Timestamp::now()), report: Some(report), ..known });
-        }
-    }
-
-    fn host(&self, address: &Address) -> PathBuf {
-        self.folder.join("hosts").join(format!("{}.json", &sha256_hex(address.machine().as_bytes())[..16]))
-    }
-}
-
-/// The live edits on every machine that a state directory knows, also on those that cannot be reached now.
-pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdits>, Failure> {
-    let hosts = state.path().join("remote/hosts");
-    if !hosts.is_dir() {
-        return Ok(Vec::new());
-    }
-    let near = Near::at(state.path().join("remote"), Some(state.clone()))?;
-    let mut files: Vec<PathBuf> = fs::read_dir(hosts).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    let mut found = Vec::new();
-    for known in files.iter().filter_map(|file| read(file)) {
-        let Ok(address) = known.address.parse::<Address>() else { continue };
-        // Nothing is copied there only to ask.
-        let options = Options { config: known.config.clone(), upload: false, near: near.name.clone(), halt: Arc::default() };
-        let asked = Session::open(address.clone(), options, output).and_then(|mut session| {
-            // One whose link breaks is told as one that cannot be asked.
-            session.leave();
-            ask(&mut session)
-        });
-        found.push(match asked {
-            Ok(report) => {
-                let kept = Known { asked: Some(jiff::Timestamp::now()), report: Some(report.clone()), ..known };
-                write(&near.host(&address), &kept)?;
-                HostEdits { address: address.machine(), as_of: None, unreachable: None, report: Box::new(report) }
-            }
-            Err(failure) if failure.kind == Kind::Interrupted => return Err(failure),
-            Err(failure) => HostEdits {
-                address: address.machine(),
-                as_of: known.asked.map(|asked| asked.to_string()),
-                unreachable: Some(failure.causes.first().cloned().unwrap_or(failure.message)),
-                report: Box::new(known.report.unwrap_or_default()),
-            },
-        });
-    }
-    Ok(found)
-}
-
-/// Asks a machine for its live edits.
-fn ask(session: &mut Session) -> Result<PatchReport, Failure> {
-    let words = ["--json", "--state"].map(Word::of).into_iter().chain([Word::of(session.opened().state.clone())]);
-    let words = words.chain(["patch", "status"].map(Word::of)).collect();
-    let screen = Screen { clock: session.link()?.offset(), ..Screen::default() };
-    let start = Start { job: new_name("status"), words, screen, folder: None, lease_s: 60, taken_up: false };
-    let mut said = Vec::new();
-    let standing = session.carry_out(&start, &[], 0, &mut |stream, bytes| {
-        if stream == Stream::Out {
-            said.extend(bytes);
-        }
-    })?;
-    session.forget(&start.job);
-    let unreadable = || Failure::environment("failed to read the live edits there");
-    match standing {
-        // Nothing else than Ctrl-C here sends it signals.
-        Standing::Ended(end) if end.signal.is_some() => {
-            Err(Failure::interrupted("interrupted while a machine was asked for its live edits"))
-        }
-        Standing::Ended(_) => Ok(()),
-        Standing::Running | Standing::Lost => Err(unreadable()),
-    }?;
-    serde_json::from_slice(&said).map_err(|error| unreadable().because(&error))
-}
-
-fn read(file: &Path) -> Option<Known> {
-    serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
 /// Writes a file, whole or not at all.

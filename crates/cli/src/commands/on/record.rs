@@ -21,7 +21,7 @@ use super::{Experiment, Wanted, words};
 use crate::args::{Args, RunArgs};
 use crate::commands::Place;
 use crate::failure::Failure;
-use crate::output::{Output, clock};
+use crate::output::{Output, clock, on_machine};
 use crate::{answered, other_runs, state};
 
 /// What is to be done about a record that has not come back.
@@ -150,8 +150,10 @@ fn newest(near: &Near, file: &Path) -> Result<Option<(Ledger, Report)>, Failure>
 /// Prints the report of a run, as `show` does.
 fn tell(ledger: &Ledger, report: &Report, run: &RunArgs, near: &Near, output: &mut Output) -> Result<(), Failure> {
     let state = near.state()?;
-    output.report(report, run.why.then_some(None), &Place::State(state.clone()));
-    if let Ok(Some(ran)) = RanOn::of(state, &ledger.run) {
+    let ran = RanOn::of(state, &ledger.run).ok().flatten();
+    let report = Report { on: ran.as_ref().map(on_machine), ..report.clone() };
+    output.report(&report, run.why.then_some(None), &Place::State(state.clone()));
+    if let Some(ran) = ran {
         output.ran_on(&ran);
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! `bystander patch apply`: makes edits that stay.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ use bystander_edit::{
 use bystander_host::folder_times::FolderTimes;
 use bystander_model::FORMAT;
 use bystander_model::patch::{ApplyReport, PatchApplied};
+use bystander_model::typed;
 use bystander_store::StateDir;
 use jiff::{Span, SpanRelativeTo, Timestamp};
 
@@ -66,7 +69,7 @@ fn unanswered(mut lost: Failure, report: &ApplyReport) -> Failure {
     if report.made {
         let ids = report.edits.iter().map(|edit| edit.id.as_str()).collect::<Vec<_>>().join(" ");
         lost.message = format!("{}; the edits are made and live: {ids}", lost.message);
-        lost.hints = vec![format!("bystander patch revert {ids}")];
+        lost.hints = vec![typed::there(&format!("patch revert {ids}"))];
     } else {
         lost.hints = vec!["nothing was changed; run it again where standard output can be written to".to_owned()];
     }
@@ -81,19 +84,23 @@ fn keep(journal: &Journal, edits: &[PreparedEdit], expires: Option<&str>) -> Res
     made.map(|_| ()).map_err(|error| {
         let failure = state::of_edit(&error);
         match error {
-            EditError::Held { holder, .. } => failure.hint(format!("take the other edit back first: bystander patch revert {}", holder.id)),
+            EditError::Held { holder, .. } => {
+                failure.hint(format!("take the other edit back first: {}", typed::there(&format!("patch revert {}", holder.id))))
+            }
             EditError::Foreign { .. } => failure.hint("have its maker take it back with `bystander patch revert`, or take its text out"),
             EditError::Changed { .. } | EditError::Unproven { .. } => {
                 failure.hint("run the same command again: it looks at the file as it is now")
             }
-            EditError::TakeBack { .. } => failure.hint("`bystander patch revert` tries again to take back what was made"),
+            EditError::TakeBack { .. } => {
+                failure.hint(format!("`{}` tries again to take back what was made", typed::there("patch revert")))
+            }
             _ => failure.hint("nothing was changed"),
         }
     })
 }
 
 /// The state directory that is to hold the edits: the one that was named, the nearest, or a new one here.
-fn state_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn state_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         return Ok(path.to_path_buf());
     }
@@ -104,12 +111,12 @@ fn state_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
 /// The edits that were typed, one for each file.
 fn specs(args: &PatchApplyArgs) -> Result<Vec<PatchSpec>, Failure> {
     let find = match (&args.find, &args.find_file, &args.pattern) {
-        (Some(text), ..) => Find::Text(text.clone()),
+        (Some(text), ..) => Find::Text(text.as_bytes().to_vec()),
         (_, Some(file), _) => Find::Text(text_of(file)?),
         (.., pattern) => Find::Pattern(pattern.clone().unwrap_or_default()),
     };
-    let text = |typed: &Option<String>, file: &Option<PathBuf>| match (typed, file) {
-        (Some(text), _) => Ok(Some(text.clone())),
+    let text = |typed: &Option<OsString>, file: &Option<PathBuf>| match (typed, file) {
+        (Some(text), _) => Ok(Some(text.as_bytes().to_vec())),
         (None, Some(file)) => text_of(file).map(Some),
         (None, None) => Ok(None),
     };
@@ -151,13 +158,8 @@ fn language(name: &str) -> Result<Language, Failure> {
 }
 
 /// The text of a file that was named for it.
-pub(in crate::commands) fn text_of(file: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(file).map_err(|error| Failure::user(format!("failed to read {}", file.display())).because(&error))?;
-    String::from_utf8(bytes).map_err(|error| {
-        Failure::user(format!("failed to read {} as UTF-8", file.display()))
-            .because(&error)
-            .hint("texts are UTF-8; they are put into a file in its own encoding")
-    })
+pub(in crate::commands) fn text_of(file: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(file).map_err(|error| Failure::user(format!("failed to read {}", file.display())).because(&error))
 }
 
 fn refused(error: &PatchError) -> Failure {

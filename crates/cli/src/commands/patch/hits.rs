@@ -6,23 +6,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bystander_edit::Journal;
 use bystander_model::hit::{Hit, Receipt};
 use bystander_model::ids::TimeNs;
 use bystander_model::patch::{EditState, EditStatus, PatchNote};
+use bystander_model::typed;
 use bystander_probe::Drain;
+use bystander_store::StateDir;
 
-use super::{known, resolve};
+use super::{known, live_there, resolve};
 use crate::failure::{Failure, exit};
 use crate::output::Output;
-use crate::state;
 
 /// Prints the hits of the named probe edits, or of all.
-pub(super) fn run(ids: &[String], output: &mut Output) -> Result<ExitCode, Failure> {
-    let found = bystander_store::StateDir::find(Path::new(".")).map_err(|error| state::of_state(&error))?;
-    let journal = found.as_ref().map(state::journal).transpose()?;
-    let edits = known(journal.as_ref())?;
-    let names: Vec<(&str, &str)> = edits.iter().map(|edit| (edit.id.as_str(), edit.name.as_str())).collect();
-    let asked = resolve(ids, &names)?;
+pub(super) fn run(ids: &[String], journal: Option<&Journal>, state: Option<&StateDir>, output: &mut Output) -> Result<ExitCode, Failure> {
+    let edits = known(journal)?;
+    let asked = resolve(ids, &edits, "hits", state)?;
     let wanted: Vec<&EditStatus> =
         edits.iter().filter(|edit| edit.folder.is_some() && (ids.is_empty() || asked.contains(&edit.id))).collect();
     let mut folders: Vec<&PathBuf> = wanted.iter().filter_map(|edit| edit.folder.as_ref()).collect();
@@ -51,6 +50,9 @@ pub(super) fn run(ids: &[String], output: &mut Output) -> Result<ExitCode, Failu
     // A reader that went away has read what it wanted.
     to.print(&hits);
     unrecorded.iter().for_each(|text| output.say(text));
+    if ids.is_empty() {
+        output.live_elsewhere(&live_there(state), "hits");
+    }
     Ok(ExitCode::from(exit::ANSWERED))
 }
 
@@ -69,11 +71,11 @@ pub(super) fn notes(edits: &[EditStatus]) -> Vec<PatchNote> {
                     missing => format!(", {missing} more were not recorded"),
                 };
                 format!(
-                    "probe `{}` ({}) has {} recorded{missing}: `bystander patch hits {}` prints them",
+                    "probe `{}` ({}) has {} recorded{missing}: `{}` prints them",
                     edit.name,
                     edit.id,
                     bystander_report::count(count, "hit", "hits"),
-                    edit.id
+                    typed::there(&format!("patch hits {}", edit.id))
                 )
             }
             Err(error) => format!("the hits of probe `{}` ({}) cannot be read: {error}", edit.name, edit.id),

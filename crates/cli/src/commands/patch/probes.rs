@@ -98,20 +98,19 @@ fn unique() -> String {
 }
 
 /// The offset at which an edit puts something into bytes, and what.
-fn place(edit: &EditSpec, bytes: &[u8]) -> Option<(usize, String)> {
+fn place(edit: &EditSpec, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     let find = edit.find.as_bytes();
     let at = bytes.windows(find.len()).position(|window| window == find)?;
     match &edit.action {
         Action::InsertBefore(text) => Some((at, text.clone())),
         Action::InsertAfter(text) => Some((at + find.len(), text.clone())),
         Action::Replace(text) => {
-            let head = find.iter().zip(text.as_bytes()).take_while(|(a, b)| a == b).count();
+            let head = find.iter().zip(text).take_while(|(a, b)| a == b).count();
             let length = text.len().checked_sub(find.len())?;
             // Text before and behind may go on alike: any of these places gives the same bytes.
-            let start = (0..=head)
-                .rev()
-                .find(|start| text.is_char_boundary(*start) && text.as_bytes().get(start + length..) == find.get(*start..))?;
-            Some((at + start, text.get(start..start + length)?.to_owned()))
+            let is_boundary = |at: usize| text.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
+            let start = (0..=head).rev().find(|start| is_boundary(*start) && text.get(start + length..) == find.get(*start..))?;
+            Some((at + start, text.get(start..start + length)?.to_vec()))
         }
     }
 }

@@ -3,6 +3,8 @@
 use bystander_edit::{EditError, Holder, Journal, registry_holders};
 use bystander_host::folder_times::FolderTimes;
 use bystander_model::patch::{EditState, EditStatus};
+use bystander_model::typed;
+use bystander_store::StateDir;
 
 use super::{known, resolve};
 use crate::failure::Failure;
@@ -10,15 +12,20 @@ use crate::output::Output;
 use crate::state;
 
 /// Undoes the named edits, wherever their journal is or was; or all of this state directory, or of this user. Gives what was undone.
-pub(super) fn revert(journal: Option<&Journal>, ids: &[String], all: bool, output: &mut Output) -> Result<Vec<EditStatus>, Failure> {
+pub(super) fn revert(
+    journal: Option<&Journal>,
+    ids: &[String],
+    all: bool,
+    state: Option<&StateDir>,
+    output: &mut Output,
+) -> Result<Vec<EditStatus>, Failure> {
     let own: Vec<String> = match journal {
         Some(journal) => journal.status().map_err(|error| state::of_edit(&error))?.into_iter().map(|edit| edit.id).collect(),
         None if ids.is_empty() && !all => return Err(no_state()),
         None => Vec::new(),
     };
     let mut live: Vec<EditStatus> = known(journal)?.into_iter().filter(|edit| edit.state != EditState::Reverted).collect();
-    let names: Vec<(&str, &str)> = live.iter().map(|edit| (edit.id.as_str(), edit.name.as_str())).collect();
-    let wanted = resolve(ids, &names)?;
+    let wanted = resolve(ids, &live, "revert", state)?;
     live.retain(|edit| if ids.is_empty() { all || own.contains(&edit.id) } else { wanted.contains(&edit.id) });
     let holders = registry_holders(&state::registry()?).map_err(|error| state::of_edit(&error))?;
     let at_work: Vec<Holder> = holders.into_iter().map(|(_, holder)| holder).filter(|holder| !holder.gone && !holder.kept).collect();
@@ -49,13 +56,16 @@ pub(super) fn revert(journal: Option<&Journal>, ids: &[String], all: bool, outpu
     let Some(first) = failed.first() else { return Ok(reverted) };
     let mut failure = state::of_edit(first);
     failure = match first {
-        EditError::Covered { above, id, .. } => failure.hint(format!("bystander patch revert {above} {id}")),
+        EditError::Covered { above, id, .. } => failure.hint(typed::there(&format!("patch revert {above} {id}"))),
         EditError::Changed { .. } => failure.hint("run the same command again: it looks at the file as it is now"),
         _ => failure,
     };
     if failed.len() > 1 {
-        failure =
-            failure.hint(format!("{} more edits could not be taken back either; `bystander patch status` lists them", failed.len() - 1));
+        failure = failure.hint(format!(
+            "{} more edits could not be taken back either; `{}` lists them",
+            failed.len() - 1,
+            typed::there("patch status")
+        ));
     }
     if live.len() > failed.len() {
         failure = failure.hint(format!("{} of {} edits were taken back", live.len() - failed.len(), live.len()));
@@ -64,6 +74,8 @@ pub(super) fn revert(journal: Option<&Journal>, ids: &[String], all: bool, outpu
 }
 
 fn no_state() -> Failure {
-    Failure::user("failed to find a state directory at or above the working directory")
-        .hint("name the one that holds the edit with --state DIR, or the edit itself, or take all back with --all; `bystander patch status` lists them")
+    Failure::user("failed to find a state directory at or above the working directory").hint(format!(
+        "name the one that holds the edit with --state DIR, or the edit itself, or take all back with --all; `{}` lists them",
+        typed::there("patch status")
+    ))
 }

@@ -1,15 +1,19 @@
 //! `bystander patch verify`: proves that nothing of an edit is left in a tree, or in what is staged for a commit.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bystander_edit::{Journal, StagedError, scan, staged as look_at_staged};
 use bystander_model::FORMAT;
 use bystander_model::patch::{EditState, PatchNote, PatchReport, Problem, ProblemKind};
+use bystander_model::typed;
 use bystander_store::StateDir;
 
 use super::note;
+use super::there::{of_file, of_id};
 use crate::args::PatchVerifyArgs;
+use crate::commands::on::last_seen;
 use crate::failure::{Failure, exit};
 use crate::output::Output;
 use crate::state;
@@ -36,18 +40,33 @@ pub(super) fn verify(
         report.problems.extend(found.problems);
         report.notes.extend(found.notes);
     }
+    let seen = last_seen(state);
+    for path in &args.paths {
+        let there = of_file(&seen, path).map(|text| PatchNote { file: None, text: format!("only this machine was searched; {text}") });
+        report.notes.extend(there);
+    }
+    if args.paths.is_empty() {
+        report.hosts = seen.clone();
+    }
+    let own = own_folders(state, report)?;
     let mut files = 0;
     for root in &roots {
-        let scan = scan(root, args.strict).map_err(|error| {
-            Failure::user(format!("failed to search {}", root.display()))
-                .because(&error)
-                .hint("name a folder or a file that is there and can be read")
+        let own = own.clone();
+        let scan = scan(root, args.strict, move |path| own.contains(&identity(path)) || StateDir::is_one(path)).map_err(|error| {
+            let failure = Failure::user(format!("failed to search {}", root.display())).because(&error);
+            match of_file(&seen, root) {
+                Some(text) => failure.hint(text),
+                None => failure.hint("name a folder or a file that is there and can be read"),
+            }
         })?;
         files += scan.files;
         for (file, line, id) in scan.marks {
             let live = report.edits.iter().any(|edit| edit.id == id && edit.state != EditState::Reverted && same(&edit.file, &file));
             if !live {
-                let text = format!("line {line} holds the mark of edit {id}: take its text out");
+                let text = match of_id(&seen, &id) {
+                    Some(there) => format!("line {line} holds the mark of edit {id}; {there}"),
+                    None => format!("line {line} holds the mark of edit {id}: take its text out"),
+                };
                 report.problems.push(Problem { file, kind: ProblemKind::Marker, text });
             }
         }
@@ -68,6 +87,20 @@ pub(super) fn verify(
     }
     report.searched_files = Some(files);
     Ok(())
+}
+
+/// The folders that are this program's own, whatever they are called: the state directory, those of all edits that are known, and the user's.
+fn own_folders(state: Option<&StateDir>, report: &PatchReport) -> Result<Vec<Option<(u64, u64)>>, Failure> {
+    let registry = state::registry()?;
+    let users = registry.parent().unwrap_or(&registry).to_path_buf();
+    let journals = report.edits.iter().map(|edit| edit.journal.clone());
+    let own = journals.chain(state.map(|state| state.path().to_path_buf())).chain([users]);
+    Ok(own.map(|folder| identity(&folder)).filter(Option::is_some).collect())
+}
+
+/// What tells a folder from all others, by whatever path.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    folder.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 fn same(one: &Path, two: &Path) -> bool {
@@ -92,7 +125,10 @@ pub(super) fn staged(output: &mut Output) -> Result<ExitCode, Failure> {
     let problem = |edit: bystander_edit::StagedEdit| {
         let (line, id) = (edit.line, &edit.id);
         let text = if edit.live {
-            format!("line {line} of what is staged holds edit {id}: `bystander patch revert {id}`, then stage the file again")
+            format!(
+                "line {line} of what is staged holds edit {id}: `{}`, then stage the file again",
+                typed::there(&format!("patch revert {id}"))
+            )
         } else {
             format!(
                 "line {line} of what is staged holds the mark of edit {id}, which is not live: where its text is there, take it out and stage the \

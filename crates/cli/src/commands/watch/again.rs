@@ -12,8 +12,9 @@ use bystander_store::{RunRecord, StateDir, Store};
 
 use super::exit_code;
 use super::recording::trial;
+use crate::commands::found::Found;
 use crate::failure::Failure;
-use crate::output::{Output, ReadBack};
+use crate::output::{Output, ReadBack, on_machine};
 use crate::state;
 
 /// Tells whether a run is a watched command.
@@ -23,7 +24,8 @@ pub(in crate::commands) fn is_watched(store: &Store, run: &RunId) -> Result<bool
 }
 
 /// Prints the hits and the summary of a watched command.
-pub(in crate::commands) fn show(store: &Store, record: &RunRecord, alive: bool, output: &mut Output) -> Result<ExitCode, Failure> {
+pub(in crate::commands) fn show(found: &Found, output: &mut Output) -> Result<ExitCode, Failure> {
+    let Found { store, record, .. } = found;
     let mut watched = Watched::default();
     let mut hits = None;
     for event in store.events(&record.id).map_err(|error| state::of_store(&error))? {
@@ -38,7 +40,8 @@ pub(in crate::commands) fn show(store: &Store, record: &RunRecord, alive: bool, 
             }
         }
     }
-    let summary = watched.summary(&record.id, alive);
+    let on = found.ran_on.as_ref().map(on_machine);
+    let summary = WatchSummary { on, ..watched.summary(&record.id, found.is_alive()?) };
     output.watched_again(&summary);
     Ok(ExitCode::from(exit_code(&summary)))
 }

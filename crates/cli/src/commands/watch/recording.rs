@@ -11,7 +11,7 @@ use bystander_store::{Reserve, RunRecord, RunStatus, Store};
 use bystander_supervise::Canceller;
 
 use crate::failure::Failure;
-use crate::output::Hits;
+use crate::output::{Hits, machine_here};
 use crate::state;
 
 /// Records what happens, keeps the fold of it, and hands hits on to be printed.
@@ -75,7 +75,7 @@ impl Recording {
 
     /// What is known by now.
     pub(super) fn summary(&self) -> WatchSummary {
-        self.watched.summary(&self.run, false)
+        WatchSummary { on: machine_here(), ..self.watched.summary(&self.run, false) }
     }
 
     /// Prints what is left and the summary; gives how many hits were not printed, since nobody reads them.

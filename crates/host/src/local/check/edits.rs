@@ -44,9 +44,9 @@ fn prepared(edits: &[&Edit]) -> Result<Vec<PreparedEdit>, PrepareError> {
 /// An edit as the journal wants it.
 pub(in crate::local) fn spec(edit: &Edit) -> EditSpec {
     let action = match &edit.action {
-        EditAction::InsertAfter(text) => Action::InsertAfter(text.clone()),
-        EditAction::InsertBefore(text) => Action::InsertBefore(text.clone()),
-        EditAction::Replace(text) => Action::Replace(text.clone()),
+        EditAction::InsertAfter(text) => Action::InsertAfter(text.clone().into_bytes()),
+        EditAction::InsertBefore(text) => Action::InsertBefore(text.clone().into_bytes()),
+        EditAction::Replace(text) => Action::Replace(text.clone().into_bytes()),
     };
     EditSpec { name: edit.name.clone(), file: edit.file.clone(), find: edit.find.clone(), action, sha256: edit.sha256.clone() }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bystander_edit::{EditError, registry_holders};
 use bystander_lab::plan::Plan;
 use bystander_model::diagnostic::Diagnostic;
+use bystander_model::typed;
 
 /// Names every such edit in an instrumented file or in one of the folders that the program loads from: a baseline that holds one is none.
 pub(in crate::local) fn check(plan: &Plan, folders: &[PathBuf], registry: &Path, problems: &mut Vec<Diagnostic>) {
@@ -13,7 +14,7 @@ pub(in crate::local) fn check(plan: &Plan, folders: &[PathBuf], registry: &Path,
         Err(error) => problems.push(
             // An entry of a newer version, say: it keeps nobody from running a program, and every edit is refused by its own claim.
             Diagnostic::warning("edit.left", format!("it cannot be told whether killed runs have left edits: {error}"))
-                .help("`bystander patch status` reads the same list"),
+                .help(format!("`{}` reads the same list", typed::there("patch status"))),
         ),
     }
 }
@@ -27,7 +28,8 @@ fn found(plan: &Plan, folders: &[PathBuf], registry: &Path) -> Result<Vec<Diagno
         .map(|(file, holder)| {
             let message =
                 format!("{} holds edit `{}` of a run that was killed, and it could not be taken back", file.display(), holder.name);
-            Diagnostic::error("edit.left", message).help(format!("`bystander patch revert {}` takes it back or says why not", holder.id))
+            Diagnostic::error("edit.left", message)
+                .help(format!("`{}` takes it back or says why not", typed::there(&format!("patch revert {}", holder.id))))
         })
         .collect())
 }

@@ -196,7 +196,8 @@ fn pipe() -> Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd), LinkError> {
 /// Runs a script of one line at the far end with some bytes as its standard input; gives what it prints.
 pub(in crate::remote) fn script(doing: &Doing<'_>, session: &Session, text: &str, input: Option<File>) -> Result<String, LinkError> {
     let mut command = session.command("sh");
-    command.arg("-c").arg(text);
+    // The code of a shell that does not find a tool is that of an SSH that finds no command.
+    command.arg("-c").arg(format!("( {text} ); c=$?; [ $c -ne 127 ] || c=1; exit $c"));
     match input {
         Some(file) => {
             let (from, to) = pipe()?;

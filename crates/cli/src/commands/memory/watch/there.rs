@@ -4,6 +4,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Instant;
 
 use bystander_model::memory::{WatchEnding, WatchedMemory, WatchedSubject};
+use bystander_model::typed;
 use bystander_supervise::memory_watch::Prepared;
 use bystander_supervise::tree::{self, Life};
 use bystander_supervise::{ProcessInfo, Subject};
@@ -20,8 +21,10 @@ use crate::output::{Output, SamplesFile};
 pub(super) fn process(pid: u32) -> Result<ProcessInfo, Failure> {
     let found = tree::process(pid).filter(|process| tree::life(process) == Life::Lives);
     found.ok_or_else(|| {
-        Failure::user(format!("failed to watch process {pid}: there is no living process of this number here"))
-            .hint("`bystander memory watch` without a number shows who is on the GPUs; a container has numbers of its own")
+        Failure::user(format!("failed to watch process {pid}: there is no living process of this number here")).hint(format!(
+            "`{}` without a number shows who is on the GPUs; a container has numbers of its own",
+            typed::there("memory watch")
+        ))
     })
 }
 
