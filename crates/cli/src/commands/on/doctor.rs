@@ -74,7 +74,12 @@ fn gib(bytes: u64) -> String {
 /// What can be told without an executable there.
 fn by_shell(wanted: &Wanted, options: &Options, error: &LinkError, output: &mut Output) -> Result<ExitCode, Failure> {
     let failure = unconnected(&wanted.address, wanted.config.as_deref(), error);
-    let shell = link::shell(&wanted.address, options).map_err(|error| unconnected(&wanted.address, wanted.config.as_deref(), &error))?;
+    let shell = match link::shell(&wanted.address, options) {
+        Ok(shell) => shell,
+        Err(error @ LinkError::Halted) => return Err(unconnected(&wanted.address, wanted.config.as_deref(), &error)),
+        // There is nobody else to ask.
+        Err(_) => return Err(failure),
+    };
     output.findings(&findings(&wanted.address.machine(), &shell, error, &failure));
     output.say("the rest is told once bystander runs there: run the same command again then");
     Ok(ExitCode::from(exit::HARNESS))
