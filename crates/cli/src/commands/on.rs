@@ -166,7 +166,7 @@ pub(super) fn run(args: &Args, wanted: &Wanted, output: &mut Output) -> Result<E
     let near = near_of(args)?;
     let options =
         Options { config: wanted.config.clone(), upload: wanted.upload, near: near.name().to_owned(), visits: false, halt: Arc::default() };
-    let mut session = Session::open(wanted.address.clone(), options, output)?;
+    let mut session = Session::open(&wanted.address, options, output)?;
     hosts::know(&near, &wanted.address, wanted.config.as_deref(), session.opened())?;
     let mut there = There { wanted, near: &near, session: &mut session, output, over: None };
     there.tidy();

@@ -48,9 +48,9 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects for the first time; a way that does not work now is an error.
-    pub(super) fn open(address: Address, options: Options, output: &Output) -> Result<Self, Failure> {
+    pub(super) fn open(address: &Address, options: Options, output: &Output) -> Result<Self, Failure> {
         let config = options.config.clone();
-        Self::try_open(address.clone(), options, output)?.map_err(|error| unconnected(&address, config.as_deref(), &error))
+        Self::try_open(address.clone(), options, output)?.map_err(|error| unconnected(address, config.as_deref(), &error))
     }
 
     /// Connects for the first time, or says why not.

@@ -97,7 +97,7 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
         // Nothing is copied there only to ask.
         let options =
             Options { config: known.config.clone(), upload: false, near: near.name().to_owned(), visits: false, halt: Arc::default() };
-        let asked = Session::open(address.clone(), options, output).and_then(|mut session| {
+        let asked = Session::open(&address, options, output).and_then(|mut session| {
             let identity = session.opened().identity.clone();
             let before = found.iter().find(|(other, host)| identity.is_some() && *other == identity && host.unreachable.is_none());
             let report = match before {
