@@ -98,6 +98,8 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
         let options =
             Options { config: known.config.clone(), upload: false, near: near.name().to_owned(), visits: false, halt: Arc::default() };
         let asked = Session::open(&address, options, output).and_then(|mut session| {
+            // One whose link breaks is told as one that cannot be asked.
+            session.leave();
             let identity = session.opened().identity.clone();
             let before = found.iter().find(|(other, host)| identity.is_some() && *other == identity && host.unreachable.is_none());
             let report = match before {
