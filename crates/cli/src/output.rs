@@ -265,7 +265,9 @@ impl Output {
         if !failure.problems.is_empty() {
             self.say(&self.rendered(&failure.problems, &failure.sources.0));
         }
-        self.say(&format!("error: {}", said(failure)));
+        // What a command prints there stands on a screen here.
+        let on = remote::told().map_or_else(String::new, |told| format!("on {}: ", told.address()));
+        self.say(&format!("error: {on}{}", said(failure)));
     }
 
     /// Says why an answer is not what it could be, beside the answer.

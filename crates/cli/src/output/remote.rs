@@ -53,6 +53,13 @@ pub(super) struct Told {
     lease_over: PathBuf,
 }
 
+impl Told {
+    /// The machine here, as it is typed there.
+    pub(super) fn address(&self) -> &str {
+        &self.on.address
+    }
+}
+
 /// From now on everything is printed for the screen of another machine, by the clock there, and with commands that are typed there.
 pub(crate) fn print_as_told(screen: Screen, lease_over: PathBuf) {
     let Screen { columns, colour, again, way, address, clock } = screen;

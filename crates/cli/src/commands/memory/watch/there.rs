@@ -21,7 +21,7 @@ use crate::output::{Output, SamplesFile};
 pub(super) fn process(pid: u32) -> Result<ProcessInfo, Failure> {
     let found = tree::process(pid).filter(|process| tree::life(process) == Life::Lives);
     found.ok_or_else(|| {
-        Failure::user(format!("failed to watch process {pid}: there is no living process of this number here")).hint(format!(
+        Failure::user(format!("failed to watch process {pid}: there is no living process of this number")).hint(format!(
             "`{}` without a number shows who is on the GPUs; a container has numbers of its own",
             typed::there("memory watch")
         ))
