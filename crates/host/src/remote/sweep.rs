@@ -85,7 +85,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::super::job::Job;
-    use super::super::message::JobEnd;
+    use super::super::message::{JobEnd, Screen};
     use super::{COMES_BACK, UNUSED, binaries, jobs};
 
     /// Sets a time of modification to so long ago.
@@ -99,7 +99,7 @@ mod tests {
         let folder = state.join("jobs").join(name);
         fs::create_dir_all(&folder).expect("a folder");
         let order = serde_json::json!({
-            "words": [], "folder": [], "screen": { "columns": null, "colour": false, "again": "", "clock": { "ahead_ns": 0, "error_ns": 0 } }, "lease_s": 30, "taken_up": taken_up
+            "words": [], "folder": [], "screen": Screen::default(), "lease_s": 30, "taken_up": taken_up
         });
         fs::write(folder.join("start.json"), order.to_string()).expect("written");
         fs::write(folder.join("end"), [0; 64]).expect("written");
