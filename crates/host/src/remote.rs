@@ -22,3 +22,19 @@ mod sweep;
 mod upload;
 pub mod warden;
 mod whole;
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+/// This executable, also when its file has been replaced or removed since it was started.
+const OWN: &str = "/proc/self/exe";
+
+/// Sixteen random digits, for a name that nothing else has.
+///
+/// # Errors
+/// The system gives no random bytes.
+pub fn random_name() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

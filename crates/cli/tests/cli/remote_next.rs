@@ -156,6 +156,38 @@ fn what_lives_there_is_not_denied_here() {
 }
 
 #[test]
+fn edits_stay_known_where_something_else_answers_at_their_address() {
+    let Some((world, sshd)) = far() else { return };
+    let config = config(&world, &sshd);
+    world.write("far/x.py", "x = 1\n");
+    there(&world, &config, APPLY).args(["x = 2"]).run().exits(0);
+    let state = crate::remote::far_state(&world);
+    let aside = world.path("aside");
+    fs::rename(&state, &aside).expect("another state, as of another machine");
+    for _ in 0..2 {
+        let text = here(&world, ["patch", "status"]).run().exits(1).stdout;
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in ["NOT clean: 1 edit live on ssh://target when it was last asked", "another machine answers at its address now", "x.py"]
+        {
+            assert!(words.contains(said), "{said}: {text}");
+        }
+    }
+    // What is done at the address meanwhile is about the other one.
+    there(&world, &config, ["patch", "revert"]).run().exits(0);
+    here(&world, ["patch", "status"]).run().exits(1);
+    assert_eq!(fs::read_to_string(world.path("far/x.py")).expect("a file").lines().count(), 1);
+    // The one that holds it answers again.
+    fs::remove_dir_all(&state).expect("the other state");
+    fs::rename(&aside, &state).expect("the state");
+    let text = here(&world, ["patch", "status"]).run().exits(1).stdout;
+    assert!(text.starts_with("NOT clean: 1 edit live on ssh://target.") && !text.contains("another machine"), "{text}");
+    there(&world, &config, ["patch", "revert"]).run().exits(0);
+    let text = here(&world, ["patch", "status"]).run().exits(0).stdout;
+    assert!(text.starts_with("Clean"), "{text}");
+    assert_eq!(fs::read_to_string(world.path("far/x.py")).expect("a file"), "x = 1\n");
+}
+
+#[test]
 fn one_machine_by_two_addresses_is_one() {
     let Some((world, sshd)) = far() else { return };
     let text = fs::read_to_string(sshd.config()).expect("a configuration");

@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bystander_model::chain::with_causes;
 use bystander_model::ids::RunId;
+use bystander_store::state::write_once;
 use bystander_store::{StateDir, Store, kept, output};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -187,6 +188,8 @@ struct Agent {
 impl Agent {
     fn open(near: &str) -> io::Result<Self> {
         let state = StateDir::open(&far::state(near)?).map_err(|error| io::Error::other(with_causes(&error)))?;
+        // Where it cannot be kept, there is room for nothing else either, and what is asked for says so.
+        let _without = super::random_name().and_then(|id| write_once(&far::id()?, id.as_bytes(), 0o600));
         Self::visit(state.path().to_owned())
     }
 
@@ -203,7 +206,8 @@ impl Agent {
         let nearest = self.state.ancestors().find(|folder| folder.exists()).unwrap_or(&self.state);
         let free_bytes = rustix::fs::statvfs(nearest).ok().map(|found| found.f_bavail.saturating_mul(found.f_frsize));
         let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Told::Opened { machine, state: self.state.clone(), home: self.home.clone(), free_bytes, identity: identity(&self.state) }
+        let state_id = far::id().and_then(std::fs::read_to_string).ok().map(|id| format!("{machine}:{}", id.trim()));
+        Told::Opened { machine, state: self.state.clone(), home: self.home.clone(), free_bytes, identity: identity(&self.state), state_id }
     }
 
     /// Says for everything that is followed that a near end is there.

@@ -39,6 +39,14 @@ pub(super) fn binaries() -> io::Result<PathBuf> {
     Ok(user()?.join(BINARIES))
 }
 
+/// The file whose text is this user's state's own: of all its edits, whichever near end made them.
+///
+/// # Errors
+/// The environment names no home.
+pub(super) fn id() -> io::Result<PathBuf> {
+    Ok(user()?.join("bystander/id"))
+}
+
 /// The user's state directory.
 fn user() -> io::Result<PathBuf> {
     absolute("XDG_STATE_HOME").map_or_else(|| home().map(|home| home.join(".local/state")), Ok)

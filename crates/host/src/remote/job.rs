@@ -23,6 +23,7 @@ use rustix::fs::{FallocateFlags, FlockOperation};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 
+use super::OWN;
 use super::message::{JobEnd, Screen, Standing, Start, Word};
 use super::warden;
 
@@ -136,7 +137,7 @@ impl Job {
 
     /// Starts the warden, and waits until it has taken the command over.
     fn launch(&self) -> io::Result<()> {
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut child = Command::new(OWN)
             .arg(warden::ARGUMENT)
             .arg(&self.folder)
             .stdin(Stdio::null())

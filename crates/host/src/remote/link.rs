@@ -144,6 +144,8 @@ pub struct Opened {
     pub free_bytes: Option<u64>,
     /// What tells the machine and that state directory from all others, whatever the address; `None` where the system there does not say.
     pub identity: Option<String>,
+    /// What tells that machine and its user's state from all others, also after it was started anew; `None` where nothing may be kept there.
+    pub state_id: Option<String>,
 }
 
 enum Heard {
@@ -202,7 +204,14 @@ impl Link {
         };
         let (to, heard, agent) = (started.to, listen(started.from, started.last_words), started.agent);
         let now = Instant::now();
-        let opened = Opened { machine: String::new(), state: PathBuf::new(), home: PathBuf::new(), free_bytes: None, identity: None };
+        let opened = Opened {
+            machine: String::new(),
+            state: PathBuf::new(),
+            home: PathBuf::new(),
+            free_bytes: None,
+            identity: None,
+            state_id: None,
+        };
         let (pinged, heard_at, offset) = (now, now, Offset { ahead_ns: 0, error_ns: u64::MAX });
         let mut link = Self {
             to,
@@ -229,8 +238,8 @@ impl Link {
     fn open(&mut self, near: &str, visits: bool) -> Result<(), LinkError> {
         let near = near.to_owned();
         let (told, _) = self.ask(&if visits { Ask::Visit { near } } else { Ask::Open { near } }, &[])?;
-        let Told::Opened { machine, state, home, free_bytes, identity } = told else { return Err(LinkError::Confused) };
-        self.opened = Opened { machine, state, home, free_bytes, identity };
+        let Told::Opened { machine, state, home, free_bytes, identity, state_id } = told else { return Err(LinkError::Confused) };
+        self.opened = Opened { machine, state, home, free_bytes, identity, state_id };
         for _ in 0..CLOCK_QUESTIONS {
             self.ping()?;
             while self.answered != self.token {

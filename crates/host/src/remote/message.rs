@@ -253,6 +253,8 @@ pub enum Told {
         free_bytes: Option<u64>,
         /// What tells this machine and this state directory from all others, whatever the address; `None` where the system does not say.
         identity: Option<String>,
+        /// What tells this machine and its user's state from all others, also after it was started anew; `None` where nothing may be kept there.
+        state_id: Option<String>,
     },
     /// The answer to [`Ask::Try`]: what it printed as the body, in records of [`super::job`].
     Tried {

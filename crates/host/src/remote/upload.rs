@@ -8,6 +8,7 @@ use object::read::{Object as _, ObjectSection as _};
 use openssh::Session;
 use sha2::{Digest as _, Sha256};
 
+use super::OWN;
 use super::far::{BINARIES, UNFINISHED};
 use super::link::{Doing, LinkError, script};
 use super::message::{PROTOCOL, VERSION};
@@ -22,7 +23,7 @@ pub(super) fn place() -> Result<String, LinkError> {
 
 /// What tells one build from another: what is cheap to look at is enough, since another name only costs another copy.
 fn name() -> io::Result<String> {
-    let found = std::env::current_exe()?.metadata()?;
+    let found = std::fs::metadata(OWN)?;
     let text = format!("{VERSION} {PROTOCOL} {} {} {}", found.len(), found.mtime(), found.mtime_nsec());
     let hash = Sha256::digest(text.as_bytes());
     let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -37,7 +38,7 @@ pub(super) fn bring(doing: &Doing<'_>, session: &Session) -> Result<(), LinkErro
     let own = Needs::of_this().map_err(LinkError::Local)?;
     let said = script(doing, session, "uname -s; uname -m; getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1 | head -n 1", None)?;
     own.met_by(&said).map_err(|why| LinkError::NoAgent { why })?;
-    let file = std::env::current_exe().and_then(File::open).map_err(LinkError::Local)?;
+    let file = File::open(OWN).map_err(LinkError::Local)?;
     let length = file.metadata().map_err(LinkError::Local)?.len();
     let to = place()?;
     // A copy that was cut is never moved to where it would be started.
@@ -77,7 +78,7 @@ struct Needs {
 impl Needs {
     /// What this executable needs, by its own headers: the versions of glibc's symbols that it names.
     fn of_this() -> io::Result<Self> {
-        let bytes = std::fs::read(std::env::current_exe()?)?;
+        let bytes = std::fs::read(OWN)?;
         let file = object::File::parse(&*bytes).map_err(io::Error::other)?;
         let names = file.section_by_name(".dynstr").and_then(|section| section.data().ok()).unwrap_or_default();
         let names = names.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());

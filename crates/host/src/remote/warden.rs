@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::OWN;
 use super::cleared;
 use super::job::{self, Job, Order, Stream};
 use super::message::{JobEnd, path};
@@ -95,7 +96,7 @@ fn run(job: &Job) -> io::Result<()> {
 
 /// Starts the command with this executable. It ends by SIGINT where its warden is killed: it asks for that itself.
 pub(super) fn start(lease_over: &Path, order: &Order) -> io::Result<Child> {
-    Command::new(std::env::current_exe()?)
+    Command::new(OWN)
         .arg(JOB_ARGUMENT)
         .arg(serde_json::to_string(&order.screen)?)
         .arg(lease_over)

@@ -8,7 +8,7 @@ use bystander_host::remote::job::Stream;
 use bystander_host::remote::link::{Opened, Options};
 use bystander_host::remote::message::{Screen, Standing, Start, Word};
 use bystander_model::address::Address;
-use bystander_model::patch::{HostEdits, PatchReport};
+use bystander_model::patch::{EditState, HostEdits, PatchReport};
 use bystander_model::typed;
 use bystander_store::{StateDir, output::sha256_hex};
 use serde::{Deserialize, Serialize};
@@ -27,13 +27,51 @@ struct Known {
     /// What tells the machine and the user's state there from all others, whatever the address; `None` where it does not say.
     #[serde(default)]
     identity: Option<String>,
+    /// What tells it and its user's state from all others, also after it was started anew; `None` where it does not say.
+    #[serde(default)]
+    state_id: Option<String>,
+    /// Whether something else answered at this address since.
+    #[serde(default)]
+    superseded: bool,
     /// When it was last asked for its edits.
     asked: Option<jiff::Timestamp>,
     /// The edits that it had then.
     report: Option<PatchReport>,
 }
 
+/// What is said of edits that whoever answers at an address now knows nothing of.
+const SOMETHING_ELSE: &str =
+    "another machine answers at its address now, or one whose state directory was removed; `patch verify` there finds what is left";
+
 impl Known {
+    fn new(address: String) -> Self {
+        Self { address, config: None, identity: None, state_id: None, superseded: false, asked: None, report: None }
+    }
+
+    /// Whether what has answered is another machine, or has another state, than what is known here.
+    fn is_other(&self, opened: &Opened) -> bool {
+        matches!((&self.state_id, &opened.state_id), (Some(known), Some(found)) if known != found)
+    }
+
+    fn has_live_edits(&self) -> bool {
+        let report = self.report.as_ref();
+        report.is_some_and(|report| report.edits.iter().any(|edit| edit.state != EditState::Reverted))
+    }
+
+    /// With what has answered; what cannot be told of it stays as it was known.
+    fn answered(self, opened: &Opened) -> Self {
+        let identity = opened.identity.clone();
+        Self { identity, state_id: opened.state_id.clone().or(self.state_id), ..self }
+    }
+
+    /// Where it is kept, below the near end's folder.
+    fn file(&self, near: &Path) -> PathBuf {
+        match self.state_id.as_deref().filter(|_| self.superseded) {
+            Some(id) => file(near, &format!("{} {id}", self.address)),
+            None => file(near, &self.address),
+        }
+    }
+
     /// What it was seen to have.
     fn seen(self, state: &StateDir, asked: bool, unreachable: Option<String>) -> HostEdits {
         HostEdits {
@@ -69,9 +107,22 @@ pub(super) fn know(near: &Near, address: &Address, config: Option<&Path>, opened
         return Ok(());
     }
     let to = file(near.folder(), &address.machine());
-    let known = read(&to).unwrap_or(Known { address: address.machine(), config: None, identity: None, asked: None, report: None });
+    let mut known = read(&to).unwrap_or_else(|| Known::new(address.machine()));
+    if known.is_other(opened) {
+        keep_apart(near, known)?;
+        known = Known::new(address.machine());
+    }
     let config = config.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
-    write(&to, &Known { config, identity: opened.identity.clone(), ..known })
+    write(&to, &Known { config, ..known.answered(opened) })
+}
+
+/// Keeps what was seen live where an address does not lead any more: it stays live, whoever answers there.
+fn keep_apart(near: &Near, known: Known) -> Result<(), Failure> {
+    if !known.has_live_edits() {
+        return Ok(());
+    }
+    let known = Known { superseded: true, ..known };
+    write(&known.file(near.folder()), &known)
 }
 
 /// Asks a machine for its live edits, and keeps what it says; where it says nothing, what was known stays.
@@ -92,7 +143,7 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
     }
     let near = Near::of_state(state.path())?;
     let mut found: Vec<(Option<String>, HostEdits)> = Vec::new();
-    for known in all {
+    for mut known in all {
         let Ok(address) = known.address.parse::<Address>() else { continue };
         // Nothing is copied there only to ask.
         let options =
@@ -101,17 +152,37 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
             // One whose link breaks is told as one that cannot be asked.
             session.leave();
             let identity = session.opened().identity.clone();
+            if known.is_other(session.opened()) {
+                let before = known.clone();
+                known = Known { config: before.config.clone(), ..Known::new(before.address.clone()) };
+                if before.has_live_edits() {
+                    keep_apart(&near, before.clone())?;
+                    found.push((None, before.clone().seen(state, true, Some(SOMETHING_ELSE.to_owned()))));
+                }
+                // What answers at this address is asked by its own entry.
+                if before.superseded {
+                    return Ok(None);
+                }
+            }
+            known = known.clone().answered(session.opened());
             let before = found.iter().find(|(other, host)| identity.is_some() && *other == identity && host.unreachable.is_none());
             let report = match before {
                 Some((_, host)) => *host.report.clone(),
                 None => ask(&mut session, &known.address, known.way(state))?,
             };
-            Ok((identity, report))
+            Ok(Some((identity, report)))
         });
         found.push(match asked {
-            Ok((identity, report)) => {
-                let kept = Known { asked: Some(jiff::Timestamp::now()), report: Some(report), identity: identity.clone(), ..known };
-                write(&file(near.folder(), &address.machine()), &kept)?;
+            Ok(None) => continue,
+            Ok(Some((identity, report))) => {
+                let kept = Known { asked: Some(jiff::Timestamp::now()), report: Some(report), ..known };
+                let to = kept.file(near.folder());
+                if kept.superseded && !kept.has_live_edits() {
+                    // It is listed for its live edits alone; one that stays is asked again.
+                    let _gone = fs::remove_file(&to);
+                } else {
+                    write(&to, &kept)?;
+                }
                 (identity, HostEdits { as_of: None, ..kept.seen(state, true, None) })
             }
             Err(failure) if failure.kind == Kind::Interrupted => return Err(failure),
@@ -148,7 +219,10 @@ fn merged(found: Vec<(Option<String>, HostEdits)>) -> Vec<HostEdits> {
                 let newer = age(&host) > age(kept);
                 let (mut best, other) = if newer { (host, kept.clone()) } else { (kept.clone(), host) };
                 best.also.extend(std::iter::once(other.address).chain(other.also));
+                // One whose address led elsewhere for a time is known twice by it.
+                best.also.retain(|also| *also != best.address);
                 best.also.sort();
+                best.also.dedup();
                 *kept = best;
             }
         }

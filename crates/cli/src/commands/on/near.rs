@@ -5,13 +5,14 @@
 //! | `near` | the name that this state directory has at far ends |
 //! | `jobs/NAME.json` | a command that was asked for there and whose end was not told ([`super::jobs`]) |
 //! | `experiments/SHA256.toml` | an experiment that was sent, without its secrets |
-//! | `hosts/HASH.json` | a machine that was used, and the live edits that it had when it was last asked |
+//! | `hosts/HASH.json` | a machine that was used, and the live edits that it had when it was last asked; one that its address does not lead to any more has a file of its own |
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bystander_host::remote::random_name;
 use bystander_store::StateDir;
 use bystander_store::state::write_once;
 use serde::Serialize;
@@ -65,7 +66,7 @@ impl Near {
         let file = folder.join("near");
         let made = fs::create_dir_all(folder.join("jobs")).and_then(|()| fs::create_dir_all(folder.join("hosts")));
         let name = made
-            .and_then(|()| random())
+            .and_then(|()| random_name())
             .and_then(|name| write_once(&file, name.as_bytes(), 0o600))
             .and_then(|()| fs::read_to_string(&file));
         let name = name.map_err(|error| unwritable(&file, &error))?;
@@ -120,11 +121,4 @@ pub(super) fn unwritable(file: &Path, error: &io::Error) -> Failure {
     Failure::environment(format!("failed to write {}", file.display()))
         .because(error)
         .hint("name a directory that can be written to with --state DIR")
-}
-
-/// Sixteen random digits.
-fn random() -> io::Result<String> {
-    let mut bytes = [0; 8];
-    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

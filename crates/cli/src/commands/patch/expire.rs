@@ -30,7 +30,8 @@ const TRIES: u32 = 360;
 /// Starts the process that waits.
 pub(super) fn start(at: Timestamp, output: &Output) {
     let started = || -> std::io::Result<bool> {
-        let mut command = Command::new(std::env::current_exe()?);
+        // Also where its file has been replaced meanwhile.
+        let mut command = Command::new("/proc/self/exe");
         // It must keep no folder and no terminal busy.
         command.args([ARGUMENT, &at.to_string()]).current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
