@@ -69,18 +69,28 @@ pub fn patch_text(report: &PatchReport, style: &Style, command: &str) -> String 
 /// What other machines hold, or may hold; `None` where they are clean, or there are none.
 fn elsewhere(report: &PatchReport) -> Option<String> {
     let on = |host: &HostEdits| {
-        let live = count(host.live().count(), "edit", "edits");
+        let live = on_disk(host);
         let machine = addresses(host);
         match (host.is_clean(), host.live().next().is_some(), host.asked && host.unreachable.is_none()) {
             (true, ..) => None,
-            (false, true, true) => Some(format!("{live} live on {machine}")),
-            (false, true, false) => Some(format!("{live} live on {machine} when it was last asked")),
+            (false, true, true) => Some(format!("{live} on {machine}")),
+            (false, true, false) => Some(format!("{live} on {machine} when it was last asked")),
             (false, false, true) => Some(format!("{machine} is not clean")),
             (false, false, false) => Some(format!("{machine} cannot be asked now")),
         }
     };
     let found: Vec<String> = report.hosts.iter().filter_map(on).collect();
     (!found.is_empty()).then(|| found.join("; "))
+}
+
+/// How many edits are on disk there, such as "2 edits live, 1 in conflict".
+fn on_disk(host: &HostEdits) -> String {
+    let stuck = host.live().filter(|edit| edit.state == EditState::Conflict).count();
+    match (host.live().count() - stuck, stuck) {
+        (live, 0) => format!("{} live", count(live, "edit", "edits")),
+        (0, stuck) => format!("{} in conflict", count(stuck, "edit", "edits")),
+        (live, stuck) => format!("{} live, {stuck} in conflict", count(live, "edit", "edits")),
+    }
 }
 
 /// A machine by every address that it is known by.
@@ -112,9 +122,9 @@ pub fn host_text(host: &HostEdits, style: &Style) -> String {
 #[must_use]
 pub fn live_elsewhere(hosts: &[HostEdits], verb: &str) -> String {
     let line = |host: &HostEdits| {
-        let live = host.live().count();
+        let any = host.live().next().is_some();
         let seen = host.as_of.as_deref().map(|time| format!(", when it was last asked at {}", second(time))).unwrap_or_default();
-        (live > 0).then(|| format!("on {}: {} live{seen}: `{} {verb}`\n", addresses(host), count(live, "edit", "edits"), host.command))
+        any.then(|| format!("on {}: {}{seen}: `{} {verb}`\n", addresses(host), on_disk(host), host.command))
     };
     hosts.iter().filter_map(line).collect()
 }

@@ -136,6 +136,22 @@ fn another_machine_is_told_by_every_address_with_times_to_the_second_and_its_own
 }
 
 #[test]
+fn what_is_in_conflict_on_another_machine_is_not_told_as_live() {
+    let style = Style { width: 200, ..Style::default() };
+    let states = |states: &[EditState]| states.iter().map(|state| edit("print", *state)).collect::<Vec<_>>();
+    let (live, stuck, gone) = (EditState::Live, EditState::Conflict, EditState::Reverted);
+    let cases: [(&[EditState], &str); 3] =
+        [(&[live, stuck, live, gone], "2 edits live, 1 in conflict"), (&[stuck, gone], "1 edit in conflict"), (&[live], "1 edit live")];
+    for (edits, said) in cases {
+        let hosts = vec![host(states(edits), true, None, None)];
+        let notes = live_elsewhere(&hosts, "revert");
+        assert_eq!(notes, format!("on ssh://gpu1 (also ssh://10.0.0.1): {said}: `bystander --on ssh://gpu1 patch revert`\n"));
+        let status = patch_text(&PatchReport { hosts, ..PatchReport::default() }, &style, COMMAND);
+        assert!(status.starts_with(&format!("NOT clean: {said} on ssh://gpu1 (also ssh://10.0.0.1). On this machine")), "{status}");
+    }
+}
+
+#[test]
 fn a_verb_that_asks_nobody_says_what_it_did_not_look_at() {
     let style = Style::default();
     let time = Some("2026-11-29T21:18:56.5Z");
