@@ -46,12 +46,12 @@ pub enum FrameError {
 /// The stream cannot be written to, or the body is longer than [`MOST_BODY`].
 pub fn write(to: &mut impl Write, message: &impl Serialize, body: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(message)?;
-    let packed = if body.len() >= WORTH_PACKING { Some(zstd::bulk::compress(body, LEVEL)?) } else { None };
-    let packed = packed.filter(|packed| packed.len() < body.len());
-    let (body, flag) = packed.as_deref().map_or((body, 0), |packed| (packed, PACKED));
     if head.len() > MOST_HEAD || body.len() > MOST_BODY {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a message is too long"));
     }
+    let packed = if body.len() >= WORTH_PACKING { Some(zstd::bulk::compress(body, LEVEL)?) } else { None };
+    let packed = packed.filter(|packed| packed.len() < body.len());
+    let (body, flag) = packed.as_deref().map_or((body, 0), |packed| (packed, PACKED));
     let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let mut frame = Vec::with_capacity(8 + head.len());
     frame.extend(length(&head).to_be_bytes());
@@ -113,7 +113,7 @@ fn fill(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), FrameError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FrameError, MOST_HEAD, read, write};
+    use super::{FrameError, MOST_BODY, MOST_HEAD, read, write};
 
     #[test]
     fn messages_and_their_bytes_arrive_as_they_are() {
@@ -129,6 +129,15 @@ mod tests {
             assert!(read == number && bytes == *body, "{number}");
         }
         assert!(read::<usize>(&mut stream).expect("ends").is_none());
+    }
+
+    #[test]
+    fn what_would_be_refused_unpacked_is_not_sent_packed() {
+        let mut stream = Vec::new();
+        let refused = write(&mut stream, &7, &vec![0; MOST_BODY + 1]).expect_err("too long");
+        assert!(refused.kind() == std::io::ErrorKind::InvalidInput && stream.is_empty());
+        write(&mut stream, &7, &vec![0; MOST_BODY]).expect("written");
+        assert!(read::<u32>(&mut stream.as_slice()).expect("read").is_some_and(|(_, body)| body.len() == MOST_BODY));
     }
 
     #[test]

@@ -115,6 +115,9 @@ pub enum LinkError {
         /// Why.
         why: String,
     },
+    /// A message is longer than any may be: another connection does no better.
+    #[error("{0}")]
+    TooLong(io::Error),
     /// The far end said something that nobody asked for.
     #[error("the far end answered something else than was asked")]
     Confused,
@@ -283,7 +286,7 @@ impl Link {
     /// # Errors
     /// The connection broke.
     pub fn say(&mut self, ask: &Ask, body: &[u8]) -> Result<(), LinkError> {
-        frame::write(&mut self.to, ask, body).map_err(|error| self.broken(&error))
+        frame::write(&mut self.to, ask, body).map_err(|error| self.broken(error))
     }
 
     /// Says something, and waits for the one answer to it; what is said of commands meanwhile is heard later.
@@ -389,7 +392,10 @@ impl Link {
     }
 
     /// Why it broke: what was said last where there is something, else what the system says.
-    fn broken(&self, error: &io::Error) -> LinkError {
+    fn broken(&self, error: io::Error) -> LinkError {
+        if error.kind() == io::ErrorKind::InvalidInput {
+            return LinkError::TooLong(error);
+        }
         let last = self.heard.try_iter().find_map(|heard| if let Heard::End(why) = heard { Some(why) } else { None });
         LinkError::Broken(last.unwrap_or_else(|| error.to_string()))
     }

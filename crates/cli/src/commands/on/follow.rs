@@ -358,7 +358,7 @@ pub(super) fn unconnected(address: &Address, config: Option<&Path>, error: &Link
             "the machine may be overloaded or its home directory hang, or what its shell runs at its start may wait for something: look at it with `{ssh}`"
         )),
         LinkError::Scratch(_) => failure.hint("name a directory that can be written to with TMPDIR"),
-        LinkError::Local(_) => failure.hint("mend that here: nothing was sent"),
+        LinkError::TooLong(_) | LinkError::Local(_) => failure.hint("mend that here: nothing was sent"),
         LinkError::Confused => {
             failure.hint("something between both ends, or in the start of the shell there, writes among what they say: run the same command again")
         }

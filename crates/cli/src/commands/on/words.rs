@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
+use bystander_host::remote::frame::MOST_BODY;
 use bystander_host::remote::message::Word;
 
 use crate::commands::patch::text_of;
@@ -47,6 +48,16 @@ pub(super) fn typed(words: impl IntoIterator<Item = OsString>, state: &Path) -> 
         } else {
             sent.push(Word::of(word));
         }
+    }
+    if body.len() > MOST_BODY {
+        let most = MOST_BODY >> 20;
+        return Err(Failure::user(format!(
+            "failed to send the files of texts: they have {} bytes, and at most {most} MiB are sent",
+            body.len()
+        ))
+        .hint(
+            "copy them to that machine and run `bystander` there without --on, or take shorter texts: --find needs only what is unique",
+        ));
     }
     Ok((sent, body))
 }
