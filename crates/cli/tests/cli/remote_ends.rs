@@ -100,6 +100,29 @@ fn ctrl_c_while_a_lost_link_is_made_anew_ends_it_at_once() {
 }
 
 #[test]
+fn ctrl_c_while_machines_are_asked_for_their_edits_ends_it_at_once() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("far/x.py", "x = 1\n");
+    on(&world, &sshd, ["patch", "apply", "--file", "x.py", "--find", "x = 1", "--replace", "x = 2"]).run().exits(0);
+    let daemon = sshd.pid().expect("it runs");
+    kill(daemon, Signal::STOP);
+    // Once by a signal to it alone, once as a terminal sends it: to SSH as well.
+    for also_ssh in [false, true] {
+        let running = world.bystander(["patch", "status"]).start();
+        until("it connects", LIMIT, || !processes(&world, "ConnectTimeout").is_empty());
+        if also_ssh {
+            processes(&world, "ConnectTimeout").iter().for_each(|pid| kill(*pid, Signal::INT));
+        }
+        let said = ended_by(running, Signal::INT);
+        assert!(said.contains("interrupted while"), "{said}");
+        until("SSH is gone", LIMIT, || processes(&world, "ConnectTimeout").is_empty());
+    }
+    kill(daemon, Signal::CONT);
+    let status = world.bystander(["patch", "status"]).run().exits(1).stdout;
+    assert!(status.contains("1 edit live on ssh://target."), "{status}");
+}
+
+#[test]
 fn what_a_killed_near_end_left_of_a_verb_that_keeps_nothing_goes_when_it_does_not_come_back() {
     let Some((world, sshd)) = far() else { return };
     let watched = ["--lease", "5s", "memory", "watch"];

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bystander_host::remote::job::Stream;
 use bystander_host::remote::link::{Opened, Options};
@@ -16,8 +17,12 @@ use serde::{Deserialize, Serialize};
 use super::follow::Session;
 use super::jobs::new_name;
 use super::near::{Near, write};
+use super::signals::Pending;
 use crate::failure::{Failure, Kind};
 use crate::output::{self, Output};
+
+/// By so much a signal to this process may come later than to the SSH that it started.
+const SIGNAL: Duration = Duration::from_millis(50);
 
 /// A machine that was used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -142,6 +147,7 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
         return Ok(Vec::new());
     }
     let near = Near::of_state(state.path())?;
+    let signals = Pending::take_over()?;
     let mut found: Vec<(Option<String>, HostEdits)> = Vec::new();
     for mut known in all {
         let Ok(address) = known.address.parse::<Address>() else { continue };
@@ -186,6 +192,10 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
                 (identity, HostEdits { as_of: None, ..kept.seen(state, true, None) })
             }
             Err(failure) if failure.kind == Kind::Interrupted => return Err(failure),
+            // Ctrl-C in a terminal also ends the SSH below: that it broke is no word about the machine.
+            Err(_) if signals.is_any_within(SIGNAL) => {
+                return Err(Failure::interrupted(format!("interrupted while {} was asked for its live edits", address.machine())));
+            }
             Err(failure) => {
                 let why = failure.causes.first().cloned().unwrap_or(failure.message);
                 (known.identity.clone(), known.seen(state, true, Some(why)))
