@@ -1,6 +1,7 @@
 //! A word of the command line that must be text and is of other bytes, by the name of its argument.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use bystander_model::typed::escaped;
 use clap::Parser as _;
@@ -30,6 +31,19 @@ pub(crate) fn refused(words: &[OsString]) -> Failure {
     failure
         .hint("paths, the command after `--`, and the texts of --find, --replace, --insert-after and --insert-before may be of any bytes")
 }
+
+/// Refuses a path that no record can hold; `what` it is, such as "the working directory".
+pub(crate) fn path(what: &str, path: &Path) -> Result<(), Failure> {
+    if path.to_str().is_some() {
+        return Ok(());
+    }
+    let shown = escaped(path.as_os_str().as_encoded_bytes());
+    Err(Failure::user(format!("failed to use {what} `{shown}`: the path is not UTF-8; nothing was launched and nothing was changed"))
+        .hint(MOVED))
+}
+
+/// The next step where a path is not UTF-8; a link does not help, since it is followed.
+pub(crate) const MOVED: &str = "move or rename it, so that all of its path is UTF-8";
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,11 @@
 //! Asking the program's interpreter where probes go, before anything is launched.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::interpreter::{Interpreter, InterpreterError};
+use crate::interpreter::{Interpreter, InterpreterError, as_text};
 use crate::problem::{ProbeProblem, ProblemKind};
 use crate::text::TextPlace;
 use bystander_model::probe::{Compiled, DEFAULT_LIMIT, Delivery, Moment, Place, ProbeSpec, Rate};
@@ -123,25 +123,25 @@ struct Found {
 /// No module of the program is imported and no file is written.
 ///
 /// # Errors
-/// [`InterpreterError`] where the interpreter is missing, too old, or gives no answer; what is wrong with a probe is in the result.
+/// [`InterpreterError`] where the interpreter is missing, too old, or gives no answer, or a path is not UTF-8; what is wrong with a probe is in the result.
 pub fn check(interpreter: &Interpreter, specs: &[ProbeSpec]) -> Result<Checked, InterpreterError> {
-    let probes: Vec<Value> = specs.iter().map(request).collect();
-    let answer: Answer = interpreter.ask(&json!({ "task": "check", "path": interpreter.path, "probes": probes }))?;
+    let probes: Vec<Value> = specs.iter().map(request).collect::<Result<_, _>>()?;
+    let answer: Answer = interpreter.ask(&json!({ "task": "check", "path": interpreter.path_as_text()?, "probes": probes }))?;
     let bad = |source| InterpreterError::BadAnswer { python: interpreter.python.clone(), source };
     let probes = specs.iter().zip(answer.probes).map(|(spec, entry)| read(spec, entry)).collect::<Result<_, _>>().map_err(bad)?;
     Ok(Checked { python: answer.python, probes })
 }
 
-fn request(spec: &ProbeSpec) -> Value {
+fn request(spec: &ProbeSpec) -> Result<Value, InterpreterError> {
     let (module, function, path, line) = match &spec.at {
         Place::Function { module, function, .. } => (Some(module), Some(function), None, None),
-        Place::Line { path, line } => (None, None, Some(path), Some(line)),
+        Place::Line { path, line } => (None, None, Some(as_text(Path::new(path))?), Some(line)),
     };
-    json!({
+    Ok(json!({
         "module": module, "function": function, "moment": moment(spec), "path": path, "line": line, "after": spec.after,
         "capture": spec.capture, "condition": spec.condition, "rank": spec.rank, "unsafe": spec.unsafe_capture, "compiled": compiled(spec.compiled),
         "rate": spec.rate.map(Rate::per_second), "text": spec.delivery != Delivery::Overlay,
-    })
+    }))
 }
 
 /// The moment in a call, where the place is one.

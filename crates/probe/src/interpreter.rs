@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bystander_model::typed::escaped;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -63,6 +64,12 @@ pub enum InterpreterError {
         /// What it said.
         stderr: String,
     },
+    /// A path of the program is of bytes that neither a question nor a record can hold.
+    #[error("ask the interpreter about `{path}`: the path is not UTF-8")]
+    NotText {
+        /// The path, with the bytes that are no text as `\xff`.
+        path: String,
+    },
     /// The answer has another form than expected.
     #[error("read the answer of the interpreter `{}`", python.display())]
     BadAnswer {
@@ -96,6 +103,11 @@ impl Interpreter {
         }
         let python = shebang(&program).and_then(|name| resolve(&name, cwd, &env)).ok_or_else(not_python)?;
         Ok(Self { python, cwd: cwd.to_owned(), env, path: vec![folder_of(&program)] })
+    }
+
+    /// What `sys.path` begins with, as a question can hold it.
+    pub(crate) fn path_as_text(&self) -> Result<Vec<&str>, InterpreterError> {
+        self.path.iter().map(|path| as_text(path)).collect()
     }
 
     /// Sends one request and reads the answer; nothing is written to disk and no module of the program is imported.
@@ -137,12 +149,21 @@ impl Interpreter {
             return Err(InterpreterError::NoAnswer { python: self.python.clone(), status: output.status.to_string(), stderr });
         };
         let bad = |source| InterpreterError::BadAnswer { python: self.python.clone(), source };
+        // Python names a byte that is no text by half a surrogate, which is no JSON elsewhere.
+        if let Some(odd) = answer.split('"').find(|text| text.contains("\\udc")) {
+            return Err(InterpreterError::NotText { path: odd.replace("\\udc", "\\x") });
+        }
         let answer: Value = serde_json::from_str(answer.trim_end()).map_err(bad)?;
         if let Some(version) = answer.get("too_old").and_then(Value::as_str) {
             return Err(InterpreterError::TooOld { python: self.python.clone(), version: version.to_owned() });
         }
         serde_json::from_value(answer).map_err(bad)
     }
+}
+
+/// A path as a question can hold it.
+pub(crate) fn as_text(path: &Path) -> Result<&str, InterpreterError> {
+    path.to_str().ok_or_else(|| InterpreterError::NotText { path: escaped(path.as_os_str().as_encoded_bytes()) })
 }
 
 fn folder_of(file: &Path) -> PathBuf {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::check::Side;
-use crate::interpreter::{Interpreter, InterpreterError};
+use crate::interpreter::{Interpreter, InterpreterError, as_text};
 use crate::problem::{ProbeProblem, ProblemKind};
 
 /// The places of one file.
@@ -124,7 +124,7 @@ pub enum ListError {
 /// [`ListError`] where the interpreter gives no answer or the file cannot be parsed by it.
 pub fn list_places(interpreter: &Interpreter, file: &Path) -> Result<FilePlaces, ListError> {
     let path = interpreter.cwd.join(file);
-    let answer: Value = interpreter.ask(&json!({ "task": "list", "file": path, "path": interpreter.path }))?;
+    let answer: Value = interpreter.ask(&json!({ "task": "list", "file": as_text(&path)?, "path": interpreter.path_as_text()? }))?;
     let bad = |source| InterpreterError::BadAnswer { python: interpreter.python.clone(), source };
     if answer.get("problem").is_some() {
         let kind = ProblemKind::deserialize(answer).map_err(bad)?;

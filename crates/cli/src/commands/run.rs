@@ -28,7 +28,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::recording::Recording;
-use crate::{interrupt, old_logs, other_runs, reading, state};
+use crate::{interrupt, not_text, old_logs, other_runs, reading, state};
 
 /// The name under which the experiment file stands among what a resume must find unchanged.
 const SPECIFICATION: &str = "the experiment file";
@@ -100,7 +100,11 @@ fn read(file: &Path, counts_as: Option<&Path>) -> Result<spec::Checked, Failure>
     if let Some(counts_as) = counts_as {
         output::counts_as(counts_as, &path);
     }
-    spec::read_as(&path, counts_as.unwrap_or(&path)).map_err(|problems| unread(counts_as.unwrap_or(file), problems))
+    let named = counts_as.unwrap_or(&path);
+    not_text::path("the experiment file", named)?;
+    let checked = spec::read_as(&path, named).map_err(|problems| unread(counts_as.unwrap_or(file), problems))?;
+    not_text::path("the working directory", &checked.plan.program.cwd)?;
+    Ok(checked)
 }
 
 /// An experiment file that cannot be read, or that is none.

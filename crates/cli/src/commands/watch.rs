@@ -27,7 +27,7 @@ use bystander_supervise::trial::Inherited;
 use crate::args::WatchArgs;
 use crate::failure::{Failure, exit};
 use crate::output::{self, Output, other_state};
-use crate::{interrupt, reading, state};
+use crate::{interrupt, not_text, reading, state};
 
 use destination::Unused;
 use problems::Typed;
@@ -112,6 +112,7 @@ fn request(args: &WatchArgs, typed: &[Typed]) -> Result<Request, Failure> {
             .because(&error)
             .hint("it was removed or may not be entered; `cd` to one that is there")
     })?;
+    not_text::path("the working directory", &cwd)?;
     let mut names: BTreeSet<String> = typed.iter().map(|typed| typed.probe.name.clone()).filter(|name| !name.is_empty()).collect();
     let mut number = 0;
     let mut name = |probe: &mut ProbeSpec| {
@@ -191,6 +192,7 @@ fn refused(error: &CheckError, typed: &[Typed], named: bool) -> Failure {
             .because(error)
             .hint(format!("see whether it starts at all: {} -c pass", python.display()))
             .hint("where it does, this is a fault of bystander: the words above say where"),
+        CheckError::Python(InterpreterError::NotText { .. }) => failure.because(error).hint(not_text::MOVED),
         CheckError::Python(_) => failure.because(error).hint("probes need the program's own Python, 3.8 or newer"),
     }
 }

@@ -134,6 +134,59 @@ fn an_argument_that_must_be_text_is_refused_by_its_name_here_and_there() {
 }
 
 #[test]
+fn a_path_that_no_record_can_hold_is_refused_before_anything_is_done_here_and_there() {
+    let Some((world, sshd)) = far() else { return };
+    let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+    let app = "x = 1\nopen('ran', 'w').close()\n";
+    let (here, there) = (world.path("near").join(odd(b"\xff d")), world.path("far").join(odd(b"\xff d")));
+    for folder in [&here, &there] {
+        fs::create_dir_all(folder).expect("a folder");
+        fs::write(folder.join("app.py"), app).expect("a file");
+    }
+    fs::write(here.join("e.toml"), EXPERIMENT).expect("a file");
+    world.write("plain/e.toml", EXPERIMENT);
+    world.write("plain/app.py", "import runpy\n");
+    fs::write(world.path("plain").join(odd(b"\xff.py")), app).expect("a file");
+    let refused = |run: bystander_testkit::Run| {
+        let ran = run.run().exits(3).says(&["\\xff", "not UTF-8", "move or rename it"]);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    };
+    let watch = ["watch", "-p", "app.py:1 {x}", "--", "python3", "app.py"];
+    let apply = ["patch", "apply", "app.py:1 {x}"];
+    for args in [&watch[..], &apply, &["run", "e.toml"], &["run", "e.toml", "--dry-run"], &["watch", "--list", "app.py"]] {
+        refused(world.bystander(args.iter().copied()).cwd(&here));
+        if args[0] != "watch" || args.len() > 3 {
+            let far = world.bystander(["--ssh-config"]).args([sshd.config()]).args([odd(b"--on"), odd(b"ssh://target/~/\xff d")]);
+            refused(far.args(args.iter().copied()).cwd(&world.path("plain")));
+        }
+    }
+    let elsewhere = here.join("app.py");
+    let script = world.bystander(["watch", "-p", "app:f {x}", "--", "python3"]).args([elsewhere]).cwd(&world.path("plain")).run();
+    assert!(script.code == Some(3) && !script.stderr.contains("panicked"), "{}", script.stderr);
+    for folder in [&here, &there] {
+        assert_eq!(fs::read_to_string(folder.join("app.py")).expect("the file"), app);
+        let has = |name: &str| folder.join(name).exists();
+        assert!(!has("ran") && !has(".bystander/runs"), "nothing was launched or recorded");
+    }
+    // A text that is found needs no record of the path as text.
+    let edit = ["patch", "apply", "--file", "app.py", "--find", "x = 1", "--replace", "x = 2"];
+    let _made = world.bystander(edit).cwd(&here).run().exits(0);
+    assert!(fs::read_to_string(here.join("app.py")).expect("the file").starts_with("x = 2"));
+}
+
+#[test]
+fn texts_that_are_longer_than_a_message_are_refused_once_and_not_sent() {
+    let Some((world, sshd)) = far() else { return };
+    world.write("far/x.txt", "x\n");
+    let long = world.write("long.txt", vec![b'x'; (64 << 20) + 1]);
+    let run = on(&world, &sshd, ["patch", "apply", "--file", "x.txt", "--replace", "y", "--find-file"]).args([long]).run().exits(3);
+    let run = run.says(&["67108865 bytes", "64 MiB"]);
+    assert!(!run.stderr.contains("again"), "{}", run.stderr);
+    assert_eq!(fs::read_to_string(world.path("far/x.txt")).expect("the file"), "x\n");
+    on(&world, &sshd, ["patch", "status"]).run().exits(0);
+}
+
+#[test]
 fn only_what_is_live_there_is_told_as_what_is_there_and_by_names() {
     let Some((world, mut sshd)) = far() else { return };
     world.write("far/x.py", "x = 1\n");

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bystander_edit::{Action, EditSpec, Find, PatchSpec, PreparedEdit};
-use bystander_probe::{CheckedProbe, Interpreter, Overlay, check, insertion};
+use bystander_probe::{CheckedProbe, Interpreter, InterpreterError, Overlay, check, insertion};
 
 use crate::args::PatchApplyArgs;
 use crate::commands::watch::problems;
 use crate::failure::Failure;
+use crate::not_text;
 
 /// Where folders of probes lie in a state directory.
 const PROBES: &str = "patch-probes";
@@ -39,6 +40,7 @@ impl Placed {
 pub(super) fn specs(args: &PatchApplyArgs, state: &Path) -> Result<Placed, Failure> {
     let mut typed = problems::parse(&args.probes)?;
     let cwd = std::env::current_dir().map_err(|error| Failure::environment("failed to find the working directory").because(&error))?;
+    not_text::path("the working directory", &cwd)?;
     for (index, typed) in typed.iter_mut().enumerate() {
         if typed.probe.name.is_empty() {
             typed.probe.name = format!("p{}", index + 1);
@@ -49,9 +51,11 @@ pub(super) fn specs(args: &PatchApplyArgs, state: &Path) -> Result<Placed, Failu
     interpreter.path = vec![cwd];
     let specs: Vec<_> = typed.iter().map(|typed| typed.probe.clone()).collect();
     let checked = check(&interpreter, &specs).map_err(|error| {
-        Failure::user("failed to check the probes; nothing was changed")
-            .because(&error)
-            .hint("name the Python that loads the files with --python")
+        let hint = match &error {
+            InterpreterError::NotText { .. } => not_text::MOVED,
+            _ => "name the Python that loads the files with --python",
+        };
+        Failure::user("failed to check the probes; nothing was changed").because(&error).hint(hint)
     })?;
     let refused: Vec<_> =
         checked.probes.iter().enumerate().filter_map(|(index, probe)| Some((index, probe.as_ref().err()?.clone()))).collect();

@@ -9,6 +9,7 @@ use bystander_supervise::resolve;
 
 use crate::args::WatchArgs;
 use crate::failure::Failure;
+use crate::not_text;
 use crate::output::Output;
 
 /// Asks where modules are looked for; nothing is imported.
@@ -80,6 +81,7 @@ fn failed(error: &ListError) -> Failure {
     let failure = Failure::user("failed to list places").because(error);
     match error {
         ListError::File { problem, .. } => problem.notes().into_iter().fold(failure, Failure::hint),
+        ListError::Interpreter(InterpreterError::NotText { .. }) => failure.hint(not_text::MOVED),
         ListError::Interpreter(_) => {
             failure.hint("places are found by the program's own Python, 3.8 or newer: name it with `--python PYTHON`")
         }
