@@ -46,11 +46,14 @@ pub(crate) fn report(inputs: Inputs, seen: &Seen, version: &Versions, trial: Tri
     }
 }
 
+/// What is said where reserves take all that is left.
+pub(crate) const NO_FRACTION: &str = "no fraction can start it: what comes before the KV cache takes all that there is";
+
 /// The sentence that names the least fraction, such as `only a fraction above 0.769179 can start it`.
 pub(crate) fn only_above(sizing: &Sizing) -> String {
     let even = sizing.break_even();
     if even.value >= 1.0 {
-        return "no fraction can start it: what comes before the KV cache takes all that there is".to_owned();
+        return NO_FRACTION.to_owned();
     }
     if is_exact(&even) {
         return format!("only a fraction above {:.6} can start it", even.value);

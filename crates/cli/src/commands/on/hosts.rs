@@ -159,14 +159,14 @@ pub(crate) fn elsewhere(state: &StateDir, output: &Output) -> Result<Vec<HostEdi
             session.leave();
             let identity = session.opened().identity.clone();
             if known.is_other(session.opened()) {
-                let before = known.clone();
-                known = Known { config: before.config.clone(), ..Known::new(before.address.clone()) };
+                let now = Known { config: known.config.clone(), ..Known::new(known.address.clone()) };
+                let before = std::mem::replace(&mut known, now);
+                let is_asked_by_its_own_entry = before.superseded;
                 if before.has_live_edits() {
                     keep_apart(&near, before.clone())?;
-                    found.push((None, before.clone().seen(state, true, Some(SOMETHING_ELSE.to_owned()))));
+                    found.push((None, before.seen(state, true, Some(SOMETHING_ELSE.to_owned()))));
                 }
-                // What answers at this address is asked by its own entry.
-                if before.superseded {
+                if is_asked_by_its_own_entry {
                     return Ok(None);
                 }
             }

@@ -6,6 +6,7 @@ use crate::explain::facts::Failure;
 use crate::explain::{Case, Found};
 use crate::figures::{decimal, fraction};
 use crate::sglang::advice::{self, gib, knob, not_the_fraction};
+use crate::sglang::budget::NO_FRACTION;
 use crate::sglang::names;
 use crate::sglang::notes::solved_base;
 use crate::sglang::shapes::cells_by_element;
@@ -121,7 +122,7 @@ fn below(case: &Case<'_>, failure: &Failure, sized: &Sized) -> Found {
         gib(&sizing.rest()),
         match sizing.break_even().value {
             even if even < 1.0 => format!("only a fraction above {} can start it", decimal(even, 6)),
-            _ => "no fraction can start it: what comes before the KV cache takes all that there is".to_owned(),
+            _ => NO_FRACTION.to_owned(),
         },
     );
     let mut places = vec![failure.place.clone()];
